@@ -4,6 +4,7 @@
 #include "stepscope/read/bytes/document.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -183,6 +184,14 @@ void read_member(std::string_view key, const Json& value, Metadata& metadata, Im
     metadata.texts[std::string(key)] = value.dump();
 }
 
+// Whether read_member() looks into a list or an object with this key.
+bool keeps_containers(std::string_view key) {
+  constexpr std::array<std::string_view, 8> keys = {
+      "distributedInfo", "deviceProperties", "stepscopeRanks", "record_shapes",
+      "with_stack",      "profile_memory",   "with_flops",     "with_modules"};
+  return std::ranges::find(keys, key) != keys.end();
+}
+
 // Bare inf and nan are not JSON, but old writers write them as numbers. Names may contain control
 // characters and broken UTF-8.
 Json parse_lenient(std::string_view raw) {
@@ -283,8 +292,11 @@ struct MemberReader {
     bool too_deep = false;
     const std::size_t end = value_end(text, begin, too_deep);
     if (end == npos) return {Outer::need_more, p};
-    const Json value =
-        too_deep ? Json(Json::value_t::discarded) : parse_lenient(text.substr(begin, end - begin));
+    const std::string_view raw = text.substr(begin, end - begin);
+    const bool container = text[begin] == '{' || text[begin] == '[';
+    if (container && !too_deep && !keeps_containers(key) && Json::accept(raw))
+      return {Outer::ended, end};
+    const Json value = too_deep ? Json(Json::value_t::discarded) : parse_lenient(raw);
     if (value.is_discarded())
       notes.add("unreadable_metadata", offset + begin);
     else
@@ -294,6 +306,29 @@ struct MemberReader {
 };
 
 }  // namespace
+
+bool is_too_long(std::string_view text) {
+  return text.size() >=
+         (text.starts_with("\"stepscopeRanks\"") ? longest_own_member : longest_member);
+}
+
+std::size_t MemberSkip::take(std::string_view text) {
+  for (std::size_t p = 0; p < text.size(); ++p) {
+    const char c = text[p];
+    if (in_text_) {
+      in_text_ = escaped_ || c != '"';
+      escaped_ = !escaped_ && c == '\\';
+      continue;
+    }
+    const bool closes = c == '}' || c == ']';
+    ended_ = depth_ == 0 && (closes || c == ',');
+    if (ended_) return p;
+    if (c == '"') in_text_ = true;
+    if (c == '{' || c == '[') ++depth_;
+    if (closes) --depth_;
+  }
+  return text.size();
+}
 
 bool is_bare_array(std::string_view text) {
   const std::size_t p = skip_space(text, skip_bom(text));

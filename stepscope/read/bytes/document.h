@@ -3,6 +3,7 @@
 // traceEvents. A bare array has no members.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,6 +36,27 @@ struct TailText {
 };
 // Continues behind the events of an object: more members, perhaps a second traceEvents.
 OuterText read_tail(const TailText& tail, Metadata& metadata, ImportNotes& notes);
+// The longest text of a member that is kept; only that of our own writer is longer.
+inline constexpr std::size_t longest_member = 2 << 20;
+inline constexpr std::size_t longest_own_member = 16 << 20;
+
+// Whether the member that begins at the start of `text` is longer than what is kept.
+[[nodiscard]] bool is_too_long(std::string_view text);
+
+// Skips the member at the start of the texts that it is given, however long it is.
+class MemberSkip {
+ public:
+  // How many bytes of the text belong to the member.
+  std::size_t take(std::string_view text);
+  [[nodiscard]] bool ended() const { return ended_; }
+
+ private:
+  std::uint64_t depth_ = 0;
+  bool in_text_ = false;
+  bool escaped_ = false;
+  bool ended_ = false;
+};
+
 // For a file that our own writer merged: replaces the process data in `metadata` by the data for
 // `rank` in the member stepscopeRanks (kept in metadata.texts).
 void read_rank_metadata(int rank, Metadata& metadata);

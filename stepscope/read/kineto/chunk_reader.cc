@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t longest_chunk_factor = 32;
+constexpr std::size_t longest_chunk_factor = 4;
 
 }  // namespace
 

@@ -27,7 +27,7 @@ struct Chunk {
 class ChunkReader {
  public:
   // `head` is text that was already read from the source; `offset` is its position. A chunk has
-  // about `chunk_bytes`. If 32 times that number have no recognisable event, the text is cut
+  // about `chunk_bytes`. If 4 times that number have no recognisable event, the text is cut
   // anywhere.
   ChunkReader(ByteSource& source, std::string head, std::uint64_t offset,
               std::size_t chunk_bytes = window_bytes);

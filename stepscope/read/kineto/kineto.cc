@@ -26,13 +26,13 @@ constexpr const char* cut_hint =
     "written it";
 
 constexpr std::size_t first_head = 64 * 1024;
-constexpr std::size_t longest_head = 256 << 20;
-constexpr std::size_t longest_tail = 16 << 20;  // limit for a member behind the events
 
 // The text before the events, and the kind of document.
 struct Head {
-  std::string text;
-  std::size_t events_at = 0;
+  std::string text;  // from `offset` on; members that were read are dropped
+  std::uint64_t offset = 0;
+  std::size_t events_at = 0;  // in the text
+  bool begun = false;         // the object's brace was read
   bool bare = false;
   Metadata metadata;
   ImportNotes notes;
@@ -45,41 +45,55 @@ Error no_trace(const std::string& path, const Head& head, const OuterText& outer
             .file = path,
             .byte = {},
             .hint = "record the trace again, or copy the file again"};
-  if (head.text.find_first_not_of(" \t\r\n") == std::string::npos)
+  if (!head.begun && head.text.find_first_not_of(" \t\r\n") == std::string::npos)
     return {.what = "the file is empty", .file = path, .byte = 0, .hint = "record the trace again"};
   const std::string hint =
       "give a torch.profiler trace (export_chrome_trace): .json, .json.gz or .json.zst";
+  const std::uint64_t at = head.offset + outer.at;
   if (outer.outer == Outer::ended)
-    return {.what = "JSON without traceEvents", .file = path, .byte = outer.at, .hint = hint};
+    return {.what = "JSON without traceEvents", .file = path, .byte = at, .hint = hint};
   if (outer.outer == Outer::need_more)
-    return {.what = "the file ends before traceEvents",
-            .file = path,
-            .byte = outer.at,
-            .hint = cut_hint};
-  return {.what = "this is no JSON object or array", .file = path, .byte = outer.at, .hint = hint};
+    return {.what = "the file ends before traceEvents", .file = path, .byte = at, .hint = cut_hint};
+  return {.what = "this is no JSON object or array", .file = path, .byte = at, .hint = hint};
+}
+
+// Drops text from the front of the head.
+void drop(Head& head, std::size_t bytes) {
+  head.begun = head.begun || head.text.find('{') < bytes;
+  head.text.erase(0, bytes);
+  head.offset += bytes;
 }
 
 Result<Head> read_until_events(ByteSource& source, const std::string& path,
                                const ReadControl& control) {
   Head head;
-  for (std::size_t want = std::min(first_head, control.chunk_bytes);; want *= 2) {
+  std::optional<MemberSkip> skip;
+  std::size_t want = std::min(first_head, control.chunk_bytes);
+  for (;; want = std::min(2 * want, control.chunk_bytes)) {
     if (stopped(control)) return interrupted(path);
     const std::size_t before = head.text.size();
-    head.text.resize(want);
+    head.text.resize(before + want);
     const auto got = source.read(std::span(head.text).subspan(before));
     if (!got) return got.error();
     head.text.resize(before + *got);
-    head.metadata = {};
-    head.notes = {};
-    const bool ended = head.text.size() < want;
-    const OuterText outer = read_head(head.text, ended, head.metadata, head.notes);
+    const bool ended = *got < want;
+    if (skip) {
+      drop(head, skip->take(head.text));
+      if (!skip->ended() && !ended) continue;
+      skip.reset();
+    }
+    const OuterText outer =
+        head.begun ? read_tail({head.text, head.offset, ended}, head.metadata, head.notes)
+                   : read_head(head.text, ended, head.metadata, head.notes);
     if (outer.outer == Outer::events) {
       head.events_at = outer.at;
-      head.bare = is_bare_array(head.text);
+      head.bare = !head.begun && is_bare_array(head.text);
       return head;
     }
-    if (outer.outer != Outer::need_more || ended || want >= longest_head)
+    if (outer.outer != Outer::need_more || ended)
       return no_trace(path, head, outer, source.damage());
+    drop(head, outer.at);
+    if (is_too_long(head.text)) drop(head, skip.emplace().take(head.text));
   }
 }
 
@@ -91,6 +105,7 @@ struct Events {
   Place place = Place::events;  // of the next text
   std::string tail;             // unfinished text behind the array's ']'
   std::uint64_t tail_offset = 0;
+  std::optional<MemberSkip> skip{};  // of a member there that is too long to keep
 };
 
 class Reading {
@@ -105,7 +120,7 @@ class Reading {
     metadata_ = std::move(head->metadata);
     notes_ = std::move(head->notes);
     bare_ = head->bare;
-    ChunkReader reader(**source, head->text.substr(head->events_at), head->events_at,
+    ChunkReader reader(**source, head->text.substr(head->events_at), head->offset + head->events_at,
                        control_.chunk_bytes);
     head->text = {};
     auto events = threads > 1 ? in_parallel(reader, threads) : in_sequence(reader);
@@ -154,25 +169,33 @@ class Reading {
     }
     if (events.place == Place::behind) return note_behind(text, offset);
     events.tail += text;
+    if (events.skip) {
+      drop_tail(events, events.skip->take(events.tail));
+      if (!events.skip->ended() && !chunk.last) return;
+      events.skip.reset();
+    }
     if (end_of_tail(events, chunk.last) != Outer::events) return;
     reader.give_back(events.tail);  // a second traceEvents
     events.tail.clear();
     events.place = Place::events;
   }
 
+  static void drop_tail(Events& events, std::size_t bytes) {
+    events.tail.erase(0, bytes);
+    events.tail_offset += bytes;
+  }
+
   // Reads the text behind the events as far as possible. The rest of the tail stays unfinished.
   Outer end_of_tail(Events& events, bool final) {
     OuterText outer{Outer::ended, 0};
     if (!bare_) outer = read_tail({events.tail, events.tail_offset, final}, metadata_, notes_);
-    events.tail.erase(0, outer.at);
-    events.tail_offset += outer.at;
+    drop_tail(events, outer.at);
     if (outer.outer == Outer::events) return outer.outer;
-    if (outer.outer == Outer::need_more && events.tail.size() < longest_tail && !final)
+    if (outer.outer == Outer::need_more && !final) {
+      if (is_too_long(events.tail)) drop_tail(events, events.skip.emplace().take(events.tail));
       return outer.outer;
-    if (outer.outer == Outer::need_more && !final)
-      notes_.add("unreadable_metadata", events.tail_offset);
-    else if (outer.outer != Outer::need_more)
-      note_behind(events.tail, events.tail_offset);
+    }
+    if (outer.outer != Outer::need_more) note_behind(events.tail, events.tail_offset);
     events.tail.clear();
     events.place = Place::behind;
     return outer.outer;
