@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
 
 namespace stepscope {
@@ -23,35 +24,78 @@ std::string place_of(std::string_view json, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1);
 }
 
-// Counts the bytes that the parser has taken; the events of nlohmann's parser do not give it.
-struct Counted {
+// The bytes that the parser takes: of a text, or of a source window by window. The events of
+// nlohmann's parser do not say where they are.
+struct JsonBytes {
+  std::string_view window;
+  ByteSource* source = nullptr;
+  std::string buffer{};
+  std::size_t at = 0;            // in the window
+  std::uint64_t before = 0;      // bytes before the window
+  std::uint64_t lines = 0;       // ends of lines there
+  std::uint64_t line_begin = 0;  // where the line begins in which the window begins
+  std::optional<Error> error{};
+
+  [[nodiscard]] std::uint64_t taken() const { return before + at; }
+  [[nodiscard]] bool over() { return at == window.size() && !fill(); }
+  [[nodiscard]] std::string place(std::uint64_t byte) const {
+    const std::size_t in = byte > before ? byte - before : 0;
+    const std::string_view seen = window.substr(0, std::min<std::size_t>(in, window.size()));
+    const std::size_t end = seen.rfind('\n');
+    const std::uint64_t begin = end == std::string_view::npos ? line_begin : before + end + 1;
+    const auto line = lines + static_cast<std::uint64_t>(std::ranges::count(seen, '\n')) + 1;
+    return "line " + std::to_string(line) + ", column " +
+           std::to_string(before + seen.size() - begin + 1);
+  }
+
+ private:
+  bool fill() {
+    if (source == nullptr) return false;
+    lines += static_cast<std::uint64_t>(std::ranges::count(window, '\n'));
+    if (const std::size_t end = window.rfind('\n'); end != std::string_view::npos)
+      line_begin = before + end + 1;
+    before += at;
+    at = 0;
+    buffer.resize(std::size_t{1} << 16U);
+    const auto got = source->read(buffer);
+    if (!got) error = got.error();
+    window = std::string_view(buffer).substr(0, got ? *got : 0);
+    return !window.empty();
+  }
+};
+
+struct JsonByte {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
   using pointer = const char*;
   using reference = const char&;
 
-  const char* at = nullptr;
-  const char** taken = nullptr;
+  JsonBytes* bytes = nullptr;  // null: the end
 
-  reference operator*() const { return *at; }
-  Counted& operator++() {
-    *taken = ++at;
+  reference operator*() const { return bytes->window[bytes->at]; }
+  JsonByte& operator++() {
+    ++bytes->at;
     return *this;
   }
-  Counted operator++(int) {
-    Counted old = *this;
+  JsonByte operator++(int) {
+    JsonByte old = *this;
     ++*this;
     return old;
   }
-  bool operator==(const Counted& other) const { return at == other.at; }
-  bool operator!=(const Counted& other) const { return at != other.at; }
+  // Only a position and the end are compared.
+  bool operator==(const JsonByte& other) const {
+    return (bytes != nullptr ? bytes : other.bytes)->over();
+  }
+  bool operator!=(const JsonByte& other) const { return !(*this == other); }
 };
 
-// Builds the tree from the parser's events.
+// Builds the tree from the parser's events. With `take`, items are given away one by one.
 class Builder {
  public:
-  Builder(std::string_view json, const char* const& taken) : json_(json), taken_(taken) {}
+  Builder(const JsonBytes& bytes, std::size_t most, const TakeJsonItem* take = nullptr,
+          bool lists_of_lists = false)
+      : bytes_(bytes), most_(most), take_(take), lists_of_lists_(lists_of_lists) {}
 
   bool null() { return add({.kind = Kind::null}); }
   bool boolean(bool v) { return add({.kind = Kind::boolean, .boolean = v}); }
@@ -81,6 +125,10 @@ class Builder {
       return false;
     }
     key_byte_.back() = here() - std::min(here(), k.size() + 2);
+    if (take_ != nullptr && open_.size() == 1) {
+      key_ = std::move(k);
+      return keys_.back().size() <= most_ || too_many();
+    }
     object.keys.push_back(std::move(k));
     return true;
   }
@@ -93,19 +141,46 @@ class Builder {
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::size_t problem_byte() const { return problem_byte_; }
+  [[nodiscard]] const std::optional<Error>& refused() const { return refused_; }
   [[nodiscard]] JsonValue root() { return std::move(root_); }
 
  private:
-  [[nodiscard]] std::size_t here() const { return static_cast<std::size_t>(taken_ - json_.data()); }
+  [[nodiscard]] std::size_t here() const { return bytes_.taken(); }
+  bool too_many() {
+    problem_ = "more than " + std::to_string(most_) + " values";
+    problem_byte_ = here();
+    return false;
+  }
+  bool give(const JsonValue* value) {
+    values_ = 0;
+    const std::size_t byte = value != nullptr       ? value->byte
+                             : key_byte_.back() > 0 ? key_byte_.back()
+                                                    : here() - 1;
+    const auto taken = (*take_)({.key = key_, .inner = given_ > 1, .byte = byte, .value = value});
+    if (!taken) refused_ = taken.error();
+    return taken.has_value();
+  }
+  static bool is_list(const JsonValue& value) { return value.kind == Kind::list; }
+  // The number of open containers whose items are given away, after this one is opened.
+  [[nodiscard]] std::size_t given_with(Kind kind) const {
+    if (take_ == nullptr) return 0;
+    if (open_.empty()) return 1;
+    const bool inner =
+        open_.size() == 1 && kind == Kind::list && (lists_of_lists_ || !is_list(open_.front()));
+    return inner ? 2 : given_;
+  }
 
   bool add(JsonValue value) {
+    if (++values_ > most_) return too_many();
     if (open_.empty()) {
       value.byte = 0;
+      if (take_ != nullptr) return give(&value);
       root_ = std::move(value);
       return true;
     }
     JsonValue& parent = open_.back();
     value.byte = parent.kind == Kind::object ? key_byte_.back() : here() - (here() > 0 ? 1 : 0);
+    if (open_.size() == given_) return give(&value);
     parent.items.push_back(std::move(value));
     return true;
   }
@@ -115,6 +190,10 @@ class Builder {
       problem_byte_ = here();
       return false;
     }
+    const std::size_t given = given_with(kind);
+    const bool begins = given == 2 && given_ == 1;
+    given_ = given;
+    if (begins && !give(nullptr)) return false;
     open_.push_back({.kind = kind});
     key_byte_.push_back(0);
     keys_.emplace_back();
@@ -125,11 +204,21 @@ class Builder {
     open_.pop_back();
     key_byte_.pop_back();
     keys_.pop_back();
+    if (open_.size() < given_) {
+      --given_;
+      return true;
+    }
     return add(std::move(value));
   }
 
-  std::string_view json_;
-  const char* const& taken_;
+  const JsonBytes& bytes_;
+  std::size_t most_;
+  std::size_t values_ = 0;  // of the tree, or of the item
+  const TakeJsonItem* take_;
+  bool lists_of_lists_;
+  std::size_t given_ = 0;  // open containers whose items are given away: the first ones
+  std::string key_;        // of the root's member
+  std::optional<Error> refused_;
   std::vector<JsonValue> open_;
   std::vector<std::size_t> key_byte_;                  // of the last key of each open object
   std::vector<std::unordered_set<std::string>> keys_;  // of each open object
@@ -183,20 +272,42 @@ const JsonValue* JsonValue::find(std::string_view key) const {
   return it == keys.end() ? nullptr : &items[static_cast<std::size_t>(it - keys.begin())];
 }
 
-Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
-  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    return Error{.what = "the file is empty",
-                 .file = std::string(path),
-                 .hint = "check the path, or write the file again"};
-  }
-  const char* taken = json.begin();
-  Builder builder(json, taken);
-  const Counted first{.at = json.begin(), .taken = &taken};
-  const Counted last{.at = json.end(), .taken = &taken};
-  if (nlohmann::json::sax_parse(first, last, &builder)) return builder.root();
-  return Error{.what = place_of(json, builder.problem_byte()) + ": " + builder.problem(),
-               .file = std::string(path),
-               .hint = "correct this place, or write the file again"};
+namespace {
+
+Error empty_file(std::string_view path) {
+  return {.what = "the file is empty",
+          .file = std::string(path),
+          .hint = "check the path, or write the file again"};
+}
+
+Error not_parsed(const JsonBytes& bytes, const Builder& builder, std::string_view path) {
+  return {.what = bytes.place(builder.problem_byte()) + ": " + builder.problem(),
+          .file = std::string(path),
+          .hint = "correct this place, or write the file again"};
+}
+
+}  // namespace
+
+Result<JsonValue> parse_json(std::string_view json, std::string_view path, std::size_t most) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return empty_file(path);
+  JsonBytes bytes{.window = json};
+  Builder builder(bytes, most);
+  if (nlohmann::json::sax_parse(JsonByte{&bytes}, JsonByte{}, &builder)) return builder.root();
+  return not_parsed(bytes, builder, path);
+}
+
+Result<std::uint64_t> for_json_items(ByteSource& source, std::string_view path,
+                                     const TakeJsonItem& take, bool lists_of_lists) {
+  JsonBytes bytes{.window = {}, .source = &source};
+  while (!bytes.over() && is_space(bytes.window[bytes.at])) ++bytes.at;
+  if (bytes.error) return *bytes.error;
+  if (bytes.over()) return empty_file(path);
+  Builder builder(bytes, most_written_values, &take, lists_of_lists);
+  const bool read = nlohmann::json::sax_parse(JsonByte{&bytes}, JsonByte{}, &builder);
+  if (bytes.error) return *bytes.error;
+  if (builder.refused()) return *builder.refused();
+  if (read) return bytes.taken();
+  return not_parsed(bytes, builder, path);
 }
 
 void JsonProblems::fail(const JsonValue& at, const std::string& what, std::string hint) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 
 namespace stepscope {
@@ -31,9 +33,33 @@ struct JsonValue {
   [[nodiscard]] const JsonValue* find(std::string_view key) const;
 };
 
-// Parses a text into a tree. Errors: a syntax error, a duplicate key, nesting beyond 64; with line
-// and column. `path` appears only in messages.
-[[nodiscard]] Result<JsonValue> parse_json(std::string_view json, std::string_view path);
+// No file that people write has more values. One takes about 150 bytes of memory.
+inline constexpr std::size_t most_written_values = 1 << 16;
+
+// No limit, for the texts that programs write.
+inline constexpr std::size_t any_values = std::numeric_limits<std::size_t>::max();
+
+// Parses a text into a tree. Errors: a syntax error, a duplicate key, nesting beyond 64, more than
+// `most` values; with line and column. `path` appears only in messages.
+[[nodiscard]] Result<JsonValue> parse_json(std::string_view json, std::string_view path,
+                                           std::size_t most = most_written_values);
+
+// A part of a text that is read as a stream.
+struct JsonItem {
+  std::string_view key{};            // of the root's member; empty in a root that is a list
+  bool inner = false;                // an item of a list in the root, not of the root itself
+  std::size_t byte = 0;              // as of a value
+  const JsonValue* value = nullptr;  // null where a list in the root begins
+};
+using TakeJsonItem = std::function<Result<Done>(const JsonItem& item)>;
+
+// Reads a list, an object, or an object of lists item by item; `lists_of_lists` takes those in a
+// list apart, too. No more than one item is held, of at most most_written_values values. Any other
+// text is one item. Returns the number of bytes. Errors: as parse_json(), of the source and of
+// take().
+[[nodiscard]] Result<std::uint64_t> for_json_items(ByteSource& source, std::string_view path,
+                                                   const TakeJsonItem& take,
+                                                   bool lists_of_lists = false);
 
 // "line 3, column 7" of the field with this path, written as in messages ("experts.count",
 // "list[2].name"). If the field is missing, the place of the nearest object around it.

@@ -323,7 +323,7 @@ std::string to_json(const DigestHeader& header) {
 }
 
 Result<DigestHeader> parse_digest_header(std::string_view json, const std::string& path) {
-  const auto root = parse_json(json, path);
+  const auto root = parse_json(json, path, any_values);
   if (!root) return root.error();
   if (root->kind != JsonValue::Kind::object)
     return Error{.what = "the head of the digest is no object",

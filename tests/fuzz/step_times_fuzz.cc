@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/read/log/train_summary.h"
 
@@ -69,7 +70,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_unit(text, TimeUnit::ms);
   try_unit(text, TimeUnit::s);
   try_file(text);
-  if (const auto summary = parse_train_summary(text, "input"))
+  TextSource source(text);
+  if (const auto summary = parse_train_summary(source, "input"))
     for (const auto& [rank, sums] : summary->ranks) expect(rank >= 0, "a rank has a number");
   return 0;
 }

@@ -42,6 +42,7 @@ std::optional<std::int64_t> step_of(std::string_view name) {
 }
 
 // The text that COMMIT must hold for a manifest.
+constexpr std::size_t most_manifest_bytes = 64 << 20;
 constexpr std::string_view commit_start = "stepscope checkpoint 1: manifest.json has ";
 std::string commit_text(std::uint64_t bytes, std::uint32_t checksum) {
   return std::string(commit_start) + std::to_string(bytes) + " bytes, CRC-32C " +
@@ -77,7 +78,7 @@ Result<Done> check_commit(const std::string& commit_path, const std::string& man
 }
 
 bool is_committed(const std::string& path) {
-  const auto manifest = read_text(path + "/manifest.json");
+  const auto manifest = read_text(path + "/manifest.json", most_manifest_bytes);
   if (!manifest) return false;
   const auto commit = read_text(path + "/COMMIT");
   return commit && *commit == commit_text(*manifest);
@@ -308,7 +309,7 @@ Result<Done> Checkpoint::open_files(std::span<const RankFileSummary> expected) {
 
 Result<Checkpoint> Checkpoint::open(const std::string& path) {
   const std::string manifest_path = path + "/manifest.json";
-  const auto text = read_text(manifest_path);
+  const auto text = read_text(manifest_path, most_manifest_bytes);
   if (!text) {
     Error error = text.error();
     error.hint = "is this the directory of one checkpoint, \"" + checkpoint_name(120) + "\"?";

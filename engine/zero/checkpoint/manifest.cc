@@ -133,7 +133,7 @@ std::string manifest_text(const Manifest& manifest) {
 }
 
 Result<Manifest> parse_manifest(std::string_view text, std::string_view path) {
-  const auto root = parse_json(text, path);
+  const auto root = parse_json(text, path, any_values);
   if (!root) return root.error();
   JsonProblems problems(text, path);
   if (root->kind != JsonValue::Kind::object) {

@@ -117,7 +117,7 @@ Result<Done> check_places(const std::vector<SafetensorsTensor>& tensors, std::ui
 
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::uint64_t file_bytes,
                                                    std::string_view path) {
-  const auto root = parse_json(json, path);
+  const auto root = parse_json(json, path, any_values);
   if (!root) return root.error();
   if (root->kind != JsonValue::Kind::object || !json.starts_with('{')) {
     return Error{.what = "the header is no JSON object",

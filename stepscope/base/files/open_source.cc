@@ -114,7 +114,7 @@ Result<std::unique_ptr<ByteSource>> open_source(const std::string& path) {
                   {magic, got > 0 ? static_cast<std::size_t>(got) : 0}, path);
 }
 
-Result<std::string> read_text(const std::string& path) {
+Result<std::string> read_text(const std::string& path, std::size_t most) {
   const auto source = open_source(path);
   if (!source) return source.error();
   std::string text;
@@ -123,10 +123,10 @@ Result<std::string> read_text(const std::string& path) {
     const auto got = (*source)->read(part);
     if (!got) return got.error();
     text.append(part.data(), *got);
-    if (text.size() > most_text_bytes)
-      return Error{.what = "has more than 64 MiB",
+    if (text.size() > most)
+      return Error{.what = "has more than " + std::to_string(most >> 20U) + " MiB",
                    .file = path,
-                   .byte = most_text_bytes,
+                   .byte = most,
                    .hint = "check the path"};
     if (*got < part.size()) break;
   }

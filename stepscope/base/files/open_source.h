@@ -22,8 +22,9 @@ namespace stepscope {
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
 
 // The text of the whole file, for files that people write. Errors name the file: it cannot be read,
-// or has more bytes than this.
-inline constexpr std::size_t most_text_bytes = 64 << 20;
-[[nodiscard]] Result<std::string> read_text(const std::string& path);
+// or has more than `most` bytes.
+inline constexpr std::size_t most_text_bytes = 1 << 20;
+[[nodiscard]] Result<std::string> read_text(const std::string& path,
+                                            std::size_t most = most_text_bytes);
 
 }  // namespace stepscope

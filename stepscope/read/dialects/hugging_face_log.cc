@@ -116,21 +116,14 @@ bool is_trainer_state(std::string_view head) {
          (contains(head, "\"log_history\"") || contains(head, "\"best_model_checkpoint\""));
 }
 
-Result<Done> take_trainer_state(std::string_view text, std::string_view path, JobLog& log) {
-  const auto json = parse_json(text, path);
-  if (!json) return json.error();
-  const JsonValue* history = json->find("log_history");
-  if (history == nullptr || history->kind != JsonValue::Kind::list)
-    return Error{.what = "has no log_history",
-                 .file = std::string(path),
-                 .hint = "give the trainer_state.json of a checkpoint"};
-  log.text_bytes = text.size();
-  take_means(log, [&](const char* key) { return json_number(*json, key); });
-  for (const JsonValue& entry : history->items) {
+Result<Done> take_trainer_state(ByteSource& source, std::string_view path, JobLog& log) {
+  bool listed = false;
+  JobLog whole;  // the means that stand outside of the history; those in it count first
+  const auto take_entry = [&](const JsonValue& entry) {
     const auto step = json_number(entry, "step");
     take_means(log, [&](const char* key) { return json_number(entry, key); });
     const JsonValue* loss = entry.find("loss");
-    if (loss == nullptr || !step || !(*step >= 0 && *step < 1e15)) continue;
+    if (loss == nullptr || !step || !(*step >= 0 && *step < 1e15)) return;
     LogRecord record;
     record.tool = &hugging_face_log.tool;
     record.iteration = static_cast<std::int64_t>(*step);
@@ -138,7 +131,29 @@ Result<Done> take_trainer_state(std::string_view text, std::string_view path, Jo
     set_loss(record, json_number(entry, "loss"));
     log.records.push_back(record);
     count_line(log, hugging_face_log.tool);
-  }
+  };
+  const auto take = [&](const JsonItem& item) -> Result<Done> {
+    const bool history = item.key == "log_history";
+    listed = listed || (history && item.value == nullptr);
+    if (item.value == nullptr) return Done{};
+    if (history && item.inner) take_entry(*item.value);
+    if (!item.inner)
+      take_means(whole, [&](const char* key) {
+        return item.key == key ? json_number(item.value) : std::nullopt;
+      });
+    return Done{};
+  };
+  const auto bytes = for_json_items(source, path, take);
+  if (!bytes) return bytes.error();
+  if (!listed)
+    return Error{.what = "has no log_history",
+                 .file = std::string(path),
+                 .hint = "give the trainer_state.json of a checkpoint"};
+  log.text_bytes = *bytes;
+  log.run_tool = &hugging_face_log.tool;
+  for (const auto mean : {&JobLog::run_s, &JobLog::run_samples_per_s, &JobLog::run_steps_per_s,
+                          &JobLog::run_tokens_per_s, &JobLog::run_flops})
+    if (!(log.*mean)) log.*mean = whole.*mean;
   return Done{};
 }
 

@@ -6,6 +6,8 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/line_blocks.h"
+#include "stepscope/base/text_source.h"
 
 namespace stepscope {
 namespace {
@@ -182,22 +184,28 @@ class Reader {
 
 }  // namespace
 
-bool looks_like_kernel_times(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos || text[begin] != '{') return false;
-  const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+bool looks_like_kernel_times(std::string_view head) {
+  const std::size_t begin = head.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos || head[begin] != '{') return false;
+  const std::string_view line = head.substr(begin, head.find('\n', begin) - begin);
   return line.find("\"kind\"") != std::string_view::npos &&
          line.find("\"name\"") != std::string_view::npos;
 }
 
-Result<KernelTimes> parse_kernel_times(std::string_view text, std::string_view path) {
+Result<KernelTimes> parse_kernel_times(ByteSource& source, std::string_view path) {
   KernelTimes out{.path = std::string(path)};
   Reader reader(out);
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    reader.take(text.substr(at, end - at));
-    at = end + 1;
-  }
+  const auto read = for_line_blocks(source, "\n", [&](std::string_view block) -> Result<Done> {
+    for (std::size_t at = 0; at < block.size();) {
+      const std::size_t end = std::min(block.find('\n', at), block.size());
+      reader.take(block.substr(at, end - at));
+      at = end + 1;
+    }
+    return Done{};
+  });
+  if (!read) return read.error();
+  if (const std::string damage = source.damage(); !damage.empty())
+    return Error{.what = damage, .file = std::string(path), .hint = "copy the file again"};
   if (!out.kernels.empty()) return out;
   std::string what = "has no time of a kernel";
   if (out.unread > 0)
@@ -207,6 +215,11 @@ Result<KernelTimes> parse_kernel_times(std::string_view text, std::string_view p
   return Error{.what = what,
                .file = std::string(path),
                .hint = "measure with python -m stepscope.torch.kernels OUT.jsonl on the GPU"};
+}
+
+Result<KernelTimes> parse_kernel_times(std::string_view text, std::string_view path) {
+  TextSource source(text);
+  return parse_kernel_times(source, path);
 }
 
 }  // namespace stepscope

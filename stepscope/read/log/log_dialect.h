@@ -86,7 +86,7 @@ inline constexpr std::string_view by_stamps = "time stamps of its lines";
 // trainer_state.json of the Hugging Face Trainer: whether a file with these first bytes is one, and
 // its records. Error: it has no log_history.
 [[nodiscard]] bool is_trainer_state(std::string_view head);
-[[nodiscard]] Result<Done> take_trainer_state(std::string_view text, std::string_view path,
+[[nodiscard]] Result<Done> take_trainer_state(ByteSource& source, std::string_view path,
                                               JobLog& log);
 
 }  // namespace stepscope

@@ -108,50 +108,12 @@ Error not_numbers(std::string_view path, std::size_t byte) {
       .hint = R"(write [[100.1, 99.8], [100.2, 99.9]], one list a rank, or {"rank0": [100.1]})"};
 }
 
-Result<RankList> list_of(const JsonValue& value, std::optional<RankName> name,
-                         std::string_view path) {
-  if (value.kind != JsonValue::Kind::list) return not_numbers(path, value.byte);
-  RankList list;
-  if (name) list = {.rank = name->rank, .unit = name->unit};
-  for (const JsonValue& item : value.items) {
-    if (item.kind == JsonValue::Kind::list || item.kind == JsonValue::Kind::object)
-      return not_numbers(path, item.byte);
-    list.times.push_back(json_number(&item).value_or(no_number));
-  }
-  return list;
-}
-
-Result<std::vector<RankList>> json_lists(std::string_view text, std::string_view path) {
-  const auto json = parse_json(text, path);
-  if (!json) return json.error();
-  std::vector<RankList> lists;
-  const bool of_numbers = json->kind == JsonValue::Kind::list &&
-                          std::ranges::none_of(json->items, [](const JsonValue& item) {
-                            return item.kind == JsonValue::Kind::list;
-                          });
-  if (of_numbers) {
-    auto list = list_of(*json, std::nullopt, path);
-    if (!list) return list.error();
-    lists.push_back(std::move(*list));
-    return lists;
-  }
-  for (std::size_t i = 0; i < json->items.size(); ++i) {
-    const bool named = json->kind == JsonValue::Kind::object;
-    const auto name = named ? rank_name(json->keys[i]) : RankName{.rank = static_cast<int>(i)};
-    if (!name) return not_numbers(path, json->items[i].byte);
-    auto list = list_of(json->items[i], name, path);
-    if (!list) return list.error();
-    lists.push_back(std::move(*list));
-  }
-  return lists;
-}
+}  // namespace
 
 bool begins_json_lists(std::string_view text) {
   if (begins_numbers(text) || begins_lists_by_rank(text)) return true;
   return text.starts_with('[') && begins_numbers(without_blanks(text.substr(1)));
 }
-
-}  // namespace
 
 std::optional<RankName> rank_name(std::string_view name) {
   name = bare(name);
@@ -171,13 +133,45 @@ bool begins_rank_lists(std::string_view head) {
   return false;
 }
 
-Result<std::vector<RankList>> parse_rank_lists(std::string_view text, std::string_view path) {
-  text = without_blanks(text);
-  if (begins_json_lists(text)) return json_lists(text, path);
+std::vector<RankList> printed_lists(std::string_view text) {
   std::vector<RankList> lists;
   StepLines lines(text);
   for (std::string_view line; lines.next(line);)
     if (auto list = printed_list(line)) lists.push_back(std::move(*list));
+  return lists;
+}
+
+Result<std::vector<RankList>> read_json_lists(ByteSource& source, std::string_view path) {
+  constexpr std::size_t most_times = 2'000'000;
+  std::vector<RankList> lists;
+  std::size_t times = 0;
+  bool of_numbers = false;  // the root is one list of numbers
+  const auto take = [&](const JsonItem& item) -> Result<Done> {
+    if (item.value == nullptr) {  // a list in the root begins
+      const auto name =
+          item.key.empty() ? RankName{.rank = static_cast<int>(lists.size())} : rank_name(item.key);
+      if (!name || of_numbers) return not_numbers(path, item.byte);
+      lists.push_back({.rank = name->rank, .unit = name->unit});
+      return Done{};
+    }
+    using enum JsonValue::Kind;
+    if (item.value->kind == list || item.value->kind == object ||
+        (!item.inner && (!item.key.empty() || (!of_numbers && !lists.empty()))))
+      return not_numbers(path, item.byte);
+    if (lists.empty()) {
+      of_numbers = true;
+      lists.emplace_back();
+    }
+    if (++times > most_times)
+      return Error{.what = "has more than " + std::to_string(most_times) + " times",
+                   .file = std::string(path),
+                   .byte = item.byte,
+                   .hint = "give a part of them, or one number a line"};
+    lists.back().times.push_back(json_number(item.value).value_or(no_number));
+    return Done{};
+  };
+  const auto read = for_json_items(source, path, take, true);
+  if (!read) return read.error();
   return lists;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/read/log/time_unit.h"
 
@@ -32,8 +33,13 @@ struct RankName {
 // Whether such lists begin here. `head`: the beginning of a file, behind its blanks.
 [[nodiscard]] bool begins_rank_lists(std::string_view head);
 
-// Errors: JSON that does not parse, or has other values than lists of numbers.
-[[nodiscard]] Result<std::vector<RankList>> parse_rank_lists(std::string_view text,
-                                                             std::string_view path);
+// Whether they begin as JSON.
+[[nodiscard]] bool begins_json_lists(std::string_view head);
+
+// Errors: JSON that does not parse, or has other values than lists of numbers, or more than 2
+// million of them.
+[[nodiscard]] Result<std::vector<RankList>> read_json_lists(ByteSource& source,
+                                                            std::string_view path);
+[[nodiscard]] std::vector<RankList> printed_lists(std::string_view text);
 
 }  // namespace stepscope

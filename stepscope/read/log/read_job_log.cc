@@ -7,8 +7,8 @@
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/line_blocks.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/bytes/token_scan.h"
-#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/follow_log.h"
 #include "stepscope/read/log/line_pattern.h"
 #include "stepscope/read/log/log_dialect.h"
@@ -313,7 +313,8 @@ Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
   if (!pattern) return pattern.error();
   JobLog log = empty_log();
   if (!*pattern && is_trainer_state(text.substr(0, 4096))) {
-    if (auto taken = take_trainer_state(text, path, log); !taken) return taken.error();
+    TextSource source(text);
+    if (auto taken = take_trainer_state(source, path, log); !taken) return taken.error();
   } else {
     log.text_bytes = text.size();
     LogReader reader(log, reading.unit, *pattern ? &**pattern : nullptr);
@@ -343,8 +344,15 @@ Result<JobLog> read_job_log(const std::string& path, const StepReading& reading,
   if (!got) return got.error();
   const std::string_view first(head.data(), *got);
   if (reading.pattern.empty() && is_trainer_state(first)) {
-    const auto text = read_text_file(path, stop);
-    return text ? parse_job_log(*text, path, reading) : Result<JobLog>(text.error());
+    source = open_source(path);
+    if (!source) return source.error();
+    JobLog log = empty_log();
+    const auto taken = take_trainer_state(**source, path, log);
+    if (const std::string damage = (*source)->damage(); !damage.empty())
+      return Error{.what = damage, .file = path, .hint = "copy the file again"};
+    if (!taken) return taken.error();
+    auto done = settled(std::move(log));
+    return done ? *std::move(done) : Result<JobLog>(no_step(path, std::nullopt));
   }
   source = open_source(path);
   if (!source) return source.error();

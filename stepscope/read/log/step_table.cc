@@ -12,6 +12,7 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/event/job_log.h"
 
 namespace stepscope {
 namespace {
@@ -149,54 +150,100 @@ void append_number(std::string& text, double number) {
   text.append(digits.data(), end);
 }
 
-Result<std::string> csv_of_json(std::string_view text, std::string_view path) {
-  constexpr auto list = JsonValue::Kind::list;
-  constexpr auto object = JsonValue::Kind::object;
-  const auto json = parse_json(text, path);
-  if (!json) return json.error();
-  const auto wrong = [&](const JsonValue& at) {
-    return Error{.what = "JSON that is no table of times",
-                 .file = std::string(path),
-                 .byte = at.byte,
-                 .hint = std::string(json_table_hint)};
-  };
-  std::string csv;
-  if (json->kind == list) {
-    std::vector<std::string> columns;
-    std::unordered_set<std::string_view> known;
-    for (const JsonValue& row : json->items) {
-      if (row.kind != object) return wrong(row);
-      for (const std::string& key : row.keys)
-        if (known.insert(key).second) columns.push_back(key);
-      if (columns.size() > most_columns) return wrong(row);
+namespace {
+
+// The rows and columns of a JSON table as they come. Rows in a list may add columns; cells that a
+// row lacks at its end are absent.
+class TableOfJson {
+ public:
+  explicit TableOfJson(std::string_view path) : path_(path) {}
+
+  Result<Done> take(const JsonItem& item) {
+    constexpr auto object = JsonValue::Kind::object;
+    if (item.value != nullptr && item.key.empty() && !item.inner) {
+      if (item.value->kind != object) return wrong(item);
+      return row(item);
     }
-    append_line(csv, columns);
-    for (const JsonValue& row : json->items) {
-      for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!item.inner) {
+      keys_.emplace_back(item.key);
+      columns_.emplace_back();
+      if (keys_.size() > most_columns) return wrong(item);
+    }
+    if (item.value == nullptr) return Done{};
+    if (!item.inner && item.value->kind == object) return wrong(item);
+    append_cell(columns_.back().cells, item.value);
+    columns_.back().cells += '\n';
+    return counted(++columns_.back().rows, item);
+  }
+  std::string csv() {
+    std::string csv;
+    append_line(csv, keys_);
+    if (columns_.empty()) return csv + rows_;
+    std::size_t rows = 0;
+    std::vector<std::string_view> rest;
+    for (const Column& column : columns_) {
+      rows = std::max(rows, column.rows);
+      rest.emplace_back(column.cells);
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t i = 0; i < rest.size(); ++i) {
         if (i > 0) csv += ',';
-        append_cell(csv, row.find(columns[i]));
+        const std::string_view cell = rest[i].substr(0, rest[i].find('\n'));
+        csv += cell;
+        rest[i].remove_prefix(std::min(cell.size() + 1, rest[i].size()));
       }
       csv += '\n';
     }
     return csv;
   }
-  if (json->kind != object || json->keys.size() > most_columns) return wrong(*json);
-  append_line(csv, json->keys);
-  std::size_t rows = 0;
-  for (const JsonValue& column : json->items) {
-    if (column.kind == object) return wrong(column);
-    rows = std::max(rows, column.kind == list ? column.items.size() : 1);
+
+ private:
+  struct Column {
+    std::string cells{};
+    std::size_t rows = 0;
+  };
+
+  [[nodiscard]] Error wrong(const JsonItem& item) const {
+    return {.what = "JSON that is no table of times",
+            .file = std::string(path_),
+            .byte = item.byte,
+            .hint = std::string(json_table_hint)};
   }
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < json->items.size(); ++i) {
-      if (i > 0) csv += ',';
-      const JsonValue& column = json->items[i];
-      if (column.kind != list && row == 0) append_cell(csv, &column);
-      if (column.kind == list && row < column.items.size()) append_cell(csv, &column.items[row]);
+  [[nodiscard]] Result<Done> counted(std::size_t rows, const JsonItem& item) const {
+    if (rows <= most_log_steps) return Done{};
+    return Error{.what = "has more than " + std::to_string(most_log_steps) + " steps",
+                 .file = std::string(path_),
+                 .byte = item.byte,
+                 .hint = "give a part of the file"};
+  }
+  Result<Done> row(const JsonItem& item) {
+    for (const std::string& key : item.value->keys)
+      if (known_.insert(key).second) keys_.push_back(key);
+    if (keys_.size() > most_columns) return wrong(item);
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (i > 0) rows_ += ',';
+      append_cell(rows_, item.value->find(keys_[i]));
     }
-    csv += '\n';
+    rows_ += '\n';
+    return counted(++row_count_, item);
   }
-  return csv;
+
+  std::string_view path_;
+  std::vector<std::string> keys_;
+  std::unordered_set<std::string> known_;
+  std::string rows_;
+  std::size_t row_count_ = 0;
+  std::vector<Column> columns_;  // of an object of lists
+};
+
+}  // namespace
+
+Result<std::string> csv_of_json(ByteSource& source, std::string_view path) {
+  TableOfJson table(path);
+  const auto read =
+      for_json_items(source, path, [&](const JsonItem& item) { return table.take(item); });
+  if (!read) return read.error();
+  return table.csv();
 }
 
 std::vector<std::string_view> first_keys(std::string_view head) {

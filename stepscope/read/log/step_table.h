@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/read/log/time_unit.h"
 
@@ -55,7 +56,7 @@ void append_number(std::string& text, double number);
 // A JSON table as CSV: a list of objects, whose keys are columns, or one object of lists (or of
 // single numbers). Text loses its quotes, separators and line ends. Errors: JSON that does not
 // parse, or is something else.
-[[nodiscard]] Result<std::string> csv_of_json(std::string_view text, std::string_view path);
+[[nodiscard]] Result<std::string> csv_of_json(ByteSource& source, std::string_view path);
 // The keys of the first object at the beginning of JSON, as far as `head` shows it. Empty where a
 // value is an object, or the text is no JSON.
 [[nodiscard]] std::vector<std::string_view> first_keys(std::string_view head);

@@ -10,6 +10,7 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/sqlite_file.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_dialect.h"
@@ -37,11 +38,10 @@ Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit
   return finished_steps(std::move(times), path);
 }
 
-Result<StepTimes> times_of_lists(std::string_view text, std::string_view path, TimeUnit assumed) {
-  const auto lists = parse_rank_lists(text, path);
-  if (!lists) return lists.error();
+Result<StepTimes> times_of_lists(const std::vector<RankList>& lists, std::string_view path,
+                                 TimeUnit assumed) {
   StepTimes times{.source = "lists"};
-  for (const RankList& list : *lists) {
+  for (const RankList& list : lists) {
     times.unit_assumed = times.unit_assumed || !list.unit;
     for (std::size_t i = 0; i < list.times.size(); ++i) {
       const double ns = list.times[i] * ns_per(list.unit.value_or(assumed));
@@ -95,14 +95,20 @@ bool is_train_json(std::string_view text) {
   return text.substr(0, 200).find("\"stepscope.train/") != std::string_view::npos;
 }
 
-Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
-  const auto json = parse_json(text, path);
-  if (!json) return json.error();
+Result<StepTimes> train_steps(ByteSource& source, std::string_view path) {
   StepTimes times{.source = "stepscope train"};
-  const JsonValue* steps = json->find("steps");
-  if (steps == nullptr || steps->kind != JsonValue::Kind::list)
-    return no_step_times("has no steps", path);
-  for (const JsonValue& step : steps->items) {
+  bool listed = false;
+  const auto take = [&](const JsonItem& item) -> Result<Done> {
+    if (item.value == nullptr) {
+      listed = listed || item.key == "steps";
+      return Done{};
+    }
+    if (!item.inner) return Done{};
+    const JsonValue& step = *item.value;
+    if (item.key == "rank_steps")
+      take_rank_step(times, json_number(step, "rank"), json_number(step, "index"),
+                     json_number(step, "wall_ns").value_or(0));
+    if (item.key != "steps") return Done{};
     const JsonValue* validation = step.find("validation_loss");
     const bool evaluated = validation != nullptr && validation->kind != JsonValue::Kind::null;
     const JsonValue* skipped = step.find("skipped");
@@ -112,12 +118,10 @@ Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
               : lost    ? "skipped"
                         : "",
               whole_number(json_number(step, "index")).value_or(-1), json_number(step, "tokens"));
-  }
-  const JsonValue* ranks = json->find("rank_steps");
-  if (ranks != nullptr && ranks->kind == JsonValue::Kind::list)
-    for (const JsonValue& step : ranks->items)
-      take_rank_step(times, json_number(step, "rank"), json_number(step, "index"),
-                     json_number(step, "wall_ns").value_or(0));
+    return Done{};
+  };
+  if (const auto read = for_json_items(source, path, take); !read) return read.error();
+  if (!listed) return no_step_times("has no steps", path);
   return finished_steps(std::move(times), path);
 }
 
@@ -151,6 +155,19 @@ bool is_list(std::string_view text) {
   return true;
 }
 
+// JSON of times by its first bytes; absent for any other text.
+std::optional<Result<StepTimes>> json_times(ByteSource& source, std::string_view head,
+                                            std::string_view path, TimeUnit assumed) {
+  if (is_train_json(head)) return train_steps(source, path);
+  if (begins_json_lists(trimmed(head))) {
+    const auto lists = read_json_lists(source, path);
+    return lists ? times_of_lists(*lists, path, assumed) : lists.error();
+  }
+  if (begins_rank_lists(trimmed(head)) || !begins_json_table(head)) return std::nullopt;
+  const auto csv = csv_of_json(source, path);
+  return csv ? parse_step_times(*csv, path, assumed) : Result<StepTimes>(csv.error());
+}
+
 }  // namespace
 
 Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
@@ -162,13 +179,10 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
   };
   if (!reading.pattern.empty()) return as_log();
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
-  if (is_train_json(text)) return train_steps(text, path);
-  if (begins_rank_lists(trimmed(text.substr(0, head_size))))
-    return times_of_lists(text, path, assumed);
-  if (begins_json_table(text.substr(0, head_size))) {
-    const auto csv = csv_of_json(text, path);
-    return csv ? parse_step_times(*csv, path, assumed) : Result<StepTimes>(csv.error());
-  }
+  const std::string_view head = text.substr(0, head_size);
+  TextSource source(text);
+  if (auto times = json_times(source, head, path, assumed)) return *std::move(times);
+  if (begins_rank_lists(trimmed(head))) return times_of_lists(printed_lists(text), path, assumed);
   StepLines lines(text);
   std::string_view first;
   bool any = false;
@@ -237,6 +251,20 @@ Result<StepTimes> read_step_times(const std::string& path, const StepReading& re
     const auto log = read_job_log(path, reading, stop);
     return log ? times_of(*log, path) : log.error();
   }
+  auto source = open_source(path);
+  if (!source) return source.error();
+  std::string head(head_size, '\0');
+  const auto got = (*source)->read(head);
+  if (!got) return got.error();
+  head.resize(*got);
+  source = open_source(path);
+  if (!source) return source.error();
+  const std::string_view begin = head;
+  auto times = json_times(**source, begin.substr(begin.starts_with("\xEF\xBB\xBF") ? 3 : 0), path,
+                          reading.unit);
+  if (const std::string damage = (*source)->damage(); times && !damage.empty())
+    return Error{.what = damage, .file = path, .hint = "copy the file again"};
+  if (times) return *std::move(times);
   const auto text = read_text_file(path, stop);
   if (!text) return text.error();
   return parse_step_times(*text, path, reading);

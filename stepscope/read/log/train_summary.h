@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 
 namespace stepscope {
@@ -30,7 +31,6 @@ struct TrainSummary {
 
 // Errors: not JSON, or not of `stepscope train`.
 [[nodiscard]] Result<TrainSummary> read_train_summary(const std::string& path);
-[[nodiscard]] Result<TrainSummary> parse_train_summary(std::string_view text,
-                                                       std::string_view path);
+[[nodiscard]] Result<TrainSummary> parse_train_summary(ByteSource& source, std::string_view path);
 
 }  // namespace stepscope

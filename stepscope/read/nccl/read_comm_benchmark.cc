@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "stepscope/base/line_blocks.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"
@@ -111,15 +113,20 @@ struct TimeColumns {
 
 class BenchmarkReader {
  public:
-  BenchmarkReader(std::string_view text, CommBenchmark& out) : text_(text), out_(out) {}
+  explicit BenchmarkReader(CommBenchmark& out) : out_(out) {}
 
-  void read() {
-    StepLines lines(text_);
-    for (std::string_view line; lines.next(line);) {
-      if (test_.empty()) test_ = test_in(line);
-      take(without_launcher(line));
-    }
+  Result<Done> read(ByteSource& source) {
+    const auto read = for_line_blocks(source, "\n", [&](std::string_view block) -> Result<Done> {
+      StepLines lines(block);
+      for (std::string_view line; lines.next(line);) {
+        if (test_.empty()) test_ = test_in(line);
+        take(without_launcher(line));
+      }
+      return Done{};
+    });
+    if (!read) return read.error();
     settle();
+    return Done{};
   }
 
  private:
@@ -259,7 +266,7 @@ class BenchmarkReader {
       return;
     }
     if (!test_.empty()) {
-      out_.test = std::string(test_) + "_perf";
+      out_.test = test_ + "_perf";
       out_.kind = kind_of(test_);
     }
     out_.ranks = static_cast<int>(ranks_.size());
@@ -301,10 +308,9 @@ class BenchmarkReader {
     }
   }
 
-  std::string_view text_;
   CommBenchmark& out_;
   std::vector<std::string_view> words_;
-  std::string_view test_;
+  std::string test_;
   std::vector<TimeColumns> columns_;
   std::size_t count_ = 0;  // number of words in a row
   std::optional<std::size_t> redop_;
@@ -335,45 +341,50 @@ void take_json_times(const JsonValue& row, const char* key, bool in_place, CommB
                         .in_place = in_place});
 }
 
-Result<Done> read_json(std::string_view text, std::string_view path, CommBenchmark& out) {
-  const auto json = parse_json(text, path);
-  if (!json) return json.error();
+void take_devices(const JsonValue& config, std::map<std::string, int>& hosts, CommBenchmark& out) {
+  const JsonValue* devices = config.find("devices");
+  if (devices == nullptr) return;
+  for (const JsonValue& device : devices->items) {
+    ++out.ranks;
+    if (const JsonValue* host = device.find("hostname")) ++hosts[host->text];
+    if (const JsonValue* info = device.find("device_info"); info && out.device.empty())
+      out.device = info->text;
+  }
+}
+
+Result<Done> read_json(ByteSource& source, std::string_view head, std::string_view path,
+                       CommBenchmark& out) {
   out.tool = "nccl-tests";
-  const std::string_view test = test_in(text);
+  const std::string_view test = test_in(head);
   out.kind = kind_of(test);
   if (!test.empty()) out.test = std::string(test) + "_perf";
   std::map<std::string, int> hosts;
-  const JsonValue* config = json->find("config");
-  const JsonValue* devices = config == nullptr ? nullptr : config->find("devices");
-  if (devices != nullptr)
-    for (const JsonValue& device : devices->items) {
-      ++out.ranks;
-      if (const JsonValue* host = device.find("hostname")) ++hosts[host->text];
-      if (const JsonValue* info = device.find("device_info"); info && out.device.empty())
-        out.device = info->text;
-    }
+  const auto take = [&](const JsonItem& item) -> Result<Done> {
+    if (item.value == nullptr) return Done{};
+    if (item.key == "config" && !item.inner) take_devices(*item.value, hosts, out);
+    if (item.key != "results") return Done{};
+    take_json_times(*item.value, "out_of_place", false, out);
+    take_json_times(*item.value, "in_place", true, out);
+    return Done{};
+  };
+  if (const auto read = for_json_items(source, path, take); !read) return read.error();
   out.hosts = static_cast<int>(hosts.size());
   for (const auto& [host, count] : hosts)
     out.same_ranks_per_host = out.same_ranks_per_host && count == hosts.begin()->second;
-  const JsonValue* results = json->find("results");
-  if (results != nullptr)
-    for (const JsonValue& row : results->items) {
-      take_json_times(row, "out_of_place", false, out);
-      take_json_times(row, "in_place", true, out);
-    }
   return Done{};
 }
 
 }  // namespace
 
-Result<CommBenchmark> parse_comm_benchmark(std::string_view text, std::string_view path) {
+Result<CommBenchmark> parse_comm_benchmark(ByteSource& source, std::string_view head,
+                                           std::string_view path) {
   CommBenchmark out;
   out.path = path;
-  if (trimmed(text.substr(0, 100)).starts_with('{')) {
-    if (const auto read = read_json(text, path, out); !read) return read.error();
-  } else {
-    BenchmarkReader(text, out).read();
-  }
+  const bool json = trimmed(head.substr(0, 100)).starts_with('{');
+  const auto read = json ? read_json(source, head, path, out) : BenchmarkReader(out).read(source);
+  if (!read) return read.error();
+  if (const std::string damage = source.damage(); !damage.empty())
+    return Error{.what = damage, .file = std::string(path), .hint = "copy the file again"};
   if (out.points.empty())
     return Error{.what = "has no measured row of nccl-tests or of the OSU micro-benchmarks",
                  .file = std::string(path),
@@ -388,6 +399,11 @@ Result<CommBenchmark> parse_comm_benchmark(std::string_view text, std::string_vi
                  .file = std::string(path),
                  .hint = "put the test's name into the file's: all_gather_perf.txt"};
   return out;
+}
+
+Result<CommBenchmark> parse_comm_benchmark(std::string_view text, std::string_view path) {
+  TextSource source(text);
+  return parse_comm_benchmark(source, text, path);
 }
 
 }  // namespace stepscope

@@ -8,12 +8,18 @@
 #include <string>
 #include <string_view>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/comm_benchmark.h"
 
 namespace stepscope {
 
-// Errors: no row of either tool; the text does not name the operation.
+// `head`: the first bytes of the source. Errors: no row of either tool; the text does not name the
+// operation.
+[[nodiscard]] Result<CommBenchmark> parse_comm_benchmark(ByteSource& source, std::string_view head,
+                                                         std::string_view path);
+
+// The same of a text in memory.
 [[nodiscard]] Result<CommBenchmark> parse_comm_benchmark(std::string_view text,
                                                          std::string_view path);
 

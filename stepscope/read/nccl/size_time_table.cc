@@ -11,12 +11,15 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/byte_size.h"
+#include "stepscope/base/json_reader.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::size_t table_head = 4096;  // decides whether a text is a table
+constexpr std::size_t table_head = 4096;        // decides whether a text is a table
+constexpr std::size_t longest_table = 8 << 20;  // of pairs
 
 std::string in_lower_case(std::string_view text) {
   std::string lower(text);
@@ -114,22 +117,24 @@ Error no_rows(std::string_view path) {
 }
 
 // A JSON list of [size, time] as CSV.
-Result<std::string> csv_of_pairs(std::string_view text, std::string_view path) {
-  const auto json = parse_json(text, path);
-  if (!json) return json.error();
+Result<std::string> csv_of_pairs(ByteSource& source, std::string_view path) {
   std::string csv = "size,time\n";
-  for (const JsonValue& pair : json->items) {
-    if (pair.kind != JsonValue::Kind::list || pair.items.size() != 2)
+  const auto take = [&](const JsonItem& pair) -> Result<Done> {
+    if (pair.value == nullptr || pair.inner) return Done{};
+    if (pair.value->kind != JsonValue::Kind::list || pair.value->items.size() != 2 ||
+        csv.size() > longest_table)
       return Error{.what = "JSON that is no list of pairs [size, time]",
                    .file = std::string(path),
                    .byte = pair.byte,
                    .hint = R"(write [[1024, 0.00002], …] or {"size_bytes": […], "time_s": […]})"};
-    for (const JsonValue& item : pair.items) {
+    for (const JsonValue& item : pair.value->items) {
       if (item.kind == JsonValue::Kind::integer || item.kind == JsonValue::Kind::number)
         append_number(csv, item.number);
-      csv += &item == &pair.items.front() ? ',' : '\n';
+      csv += &item == &pair.value->items.front() ? ',' : '\n';
     }
-  }
+    return Done{};
+  };
+  if (const auto read = for_json_items(source, path, take); !read) return read.error();
   return csv;
 }
 
@@ -194,7 +199,8 @@ Result<std::vector<CommBenchmark>> parse_size_times(std::string_view text, std::
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   const std::string_view begin = trimmed(text.substr(0, table_head));
   if (begin.starts_with('[') || begin.starts_with('{')) {
-    const auto csv = is_pairs(begin) ? csv_of_pairs(text, path) : csv_of_json(text, path);
+    TextSource source(text);
+    const auto csv = is_pairs(begin) ? csv_of_pairs(source, path) : csv_of_json(source, path);
     return csv ? parse_size_times(*csv, path, options)
                : Result<std::vector<CommBenchmark>>(csv.error());
   }

@@ -19,7 +19,7 @@ Places take_places(Metadata& metadata) {
   Places places;
   const auto text = metadata.texts.find("group_places");
   if (text == metadata.texts.end()) return places;
-  const auto all = parse_json(text->second, {});
+  const auto all = parse_json(text->second, {}, any_values);
   metadata.texts.erase(text);
   if (!all) return places;
   for (std::size_t i = 0; i < all->keys.size(); ++i)

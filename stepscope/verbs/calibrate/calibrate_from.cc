@@ -5,16 +5,21 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <span>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
-#include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
 #include "stepscope/read/nccl/size_time_table.h"
 
 namespace stepscope {
 namespace {
+
+constexpr std::size_t most_table_bytes = 8 << 20;  // of sizes and times
 
 struct MeasuredFile {
   std::string path;
@@ -69,29 +74,37 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
   std::vector<MeasuredFile> files;
   for (const std::string& path : request.files) {
     if (progress.stopped()) return interrupted();
-    const auto text = read_text_file(path, progress.stop);
-    if (!text) {
-      fail(progress, result.failures, text.error());
-    } else if (looks_like_kernel_times(*text)) {
-      if (auto kernels = parse_kernel_times(*text, path)) {
+    const auto head = head_of_file(path);
+    auto source = head ? open_source(path) : Result<std::unique_ptr<ByteSource>>(head.error());
+    if (!source) {
+      fail(progress, result.failures, source.error());
+      continue;
+    }
+    std::optional<Error> error;
+    if (looks_like_kernel_times(head->text)) {
+      if (auto kernels = parse_kernel_times(**source, path)) {
         files.push_back({path, kernels->device});
         result.kernels.push_back(std::move(*kernels));
       } else {
-        fail(progress, result.failures, kernels.error());
+        error = kernels.error();
       }
-    } else if (looks_like_size_times(*text)) {
-      if (auto tables = parse_size_times(*text, path, request.table)) {
+    } else if (looks_like_size_times(head->text)) {
+      const auto text = read_text(path, most_table_bytes);
+      auto tables = text ? parse_size_times(*text, path, request.table)
+                         : Result<std::vector<CommBenchmark>>(text.error());
+      if (tables) {
         files.push_back({path, {}});
         std::ranges::move(*tables, std::back_inserter(read));
       } else {
-        fail(progress, result.failures, tables.error());
+        error = tables.error();
       }
-    } else if (auto benchmark = parse_comm_benchmark(*text, path)) {
+    } else if (auto benchmark = parse_comm_benchmark(**source, head->text, path)) {
       files.push_back({path, benchmark->device});
       read.push_back(std::move(*benchmark));
     } else {
-      fail(progress, result.failures, benchmark.error());
+      error = benchmark.error();
     }
+    if (error) fail(progress, result.failures, *error);
   }
   if (files.empty()) return result;
   const auto base = measured_machine(request, files);

@@ -83,7 +83,7 @@ Result<Done> parse_window(const TracesFlags& flags, TracesRequest& request) {
 
 Result<Done> read_groups(const TracesFlags& flags, TracesRequest& request) {
   if (flags.groups_file.empty()) return Done{};
-  const auto text = read_text(flags.groups_file);
+  const auto text = read_text(flags.groups_file, 16 << 20);
   if (!text) return text.error();
   auto groups = parse_group_dimensions(*text);
   if (!groups) {
