@@ -245,11 +245,17 @@ constexpr WholeFileLimit rocprof_limit = {
 }  // namespace
 
 bool is_rocprof(std::string_view head) {
-  const std::size_t first = head.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (first == std::string_view::npos || head[first] != '{') return false;
-  const std::size_t key = head.find_first_not_of(" \t\r\n", first + 1);
-  return key != std::string_view::npos && head.substr(key).starts_with('"') &&
-         head.substr(key + 1).starts_with(root_key);
+  const auto skip = [&](std::string_view expected) {
+    head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n\xEF\xBB\xBF"), head.size()));
+    if (!head.starts_with(expected)) return false;
+    head.remove_prefix(expected.size());
+    return true;
+  };
+  if (!skip("{") || !skip("\"") || !head.starts_with(root_key)) return false;
+  head.remove_prefix(root_key.size());
+  // One process, or a list of them.
+  return skip("\"") && skip(":") &&
+         (skip("{") || (skip("[") && (skip("{") || skip("]") || head.empty())));
 }
 
 Result<std::vector<Trace>> read_rocprof_from(ByteSource& source, const std::string& path,
