@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/text_source.h"
 
 namespace stepscope {
 namespace {
@@ -145,6 +146,51 @@ TEST(ReadText, SaysWhatCannotBeRead) {
   std::filesystem::remove(path);
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().byte, most_text_bytes);
+}
+
+// What for_json_items() gives, in the order of the text.
+std::string items_of(std::string_view json, bool lists_of_lists = false) {
+  std::string out;
+  TextSource source(json);
+  const auto take = [&](const JsonItem& item) -> Result<Done> {
+    out += std::string(item.key) + (item.inner ? "." : "=");
+    out += item.value == nullptr ? "[" : std::to_string(item.value->items.size());
+    out += '@' + std::to_string(item.byte) + ' ';
+    return Done{};
+  };
+  const auto read = for_json_items(source, "f.json", take, lists_of_lists);
+  return read ? out : read.error().message();
+}
+
+TEST(JsonItems, AreMembersAndTheItemsOfLists) {
+  EXPECT_EQ(items_of(R"({"a": 1, "b": [{"x": [1, 2]}, 3], "c": {"d": []}})"),
+            "a=0@1 b.[@9 b.1@28 b.0@31 c=1@34 ");
+  EXPECT_EQ(items_of("[1, [2, 3], {}]"), "=0@2 =2@9 =0@13 ");
+  EXPECT_EQ(items_of("[[1], [2, 3]]", true), ".[@1 .0@3 .[@6 .0@8 .0@11 ");
+  EXPECT_EQ(items_of("7"), "=0@0 ");
+}
+
+TEST(JsonItems, NameThePlaceOfAnErrorAsParseJsonDoes) {
+  const std::string text = "{\n \"a\": [1,\n  {\"b\": [2, null]}],\n \"c\": \"d\"}\n";
+  for (std::size_t n = 0; n < text.size() - 1; ++n) {
+    const std::string cut = text.substr(0, n);
+    if (n < text.size() - 2) {
+      EXPECT_EQ(items_of(cut), complaint(cut)) << n;
+    }
+    EXPECT_EQ(items_of(cut + "?" + text), complaint(cut + "?" + text)) << n;
+  }
+}
+
+TEST(JsonItems, AreBoundedEach) {
+  const std::string many = "[" + std::string(2 * most_written_values, ' ') + "1" + [] {
+    std::string ones;
+    for (std::size_t i = 0; i < most_written_values; ++i) ones += ",1";
+    return ones;
+  }() + "]";
+  EXPECT_NE(complaint(many).find("more than 65536 values"), std::string::npos);
+  EXPECT_TRUE(items_of(many).starts_with("=0@"));
+  EXPECT_NE(items_of("{\"a\": {\"b\": " + many + "}}").find("more than 65536 values"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -283,5 +283,24 @@ TEST(PlainTree, HoldsJsonAlike) {
   EXPECT_EQ(tree->value().find("a")->find("c"), std::nullopt);
 }
 
+TEST(PlainHead, ClosesWhatIsOpen) {
+  const auto of_json = [](std::string text) {
+    return spelled(parse_plain_json_head(std::move(text), "in")->value());
+  };
+  EXPECT_EQ(of_json(R"({"a": [1, {"b": 2, "c": [3, 4)"),
+            "{'a': [1, {'b': 2, 'c': [3, 4, ], }, ], }");
+  EXPECT_EQ(of_json(R"({"a": 1, "b)"), "{'a': 1, }");
+  EXPECT_EQ(of_json(R"([{"a": 1} x)"), "[{'a': 1, }, ]");
+  // {"a": [1, {"b": 2, "c": [3 of Python's protocol 2, and of protocol 0 by single items.
+  const auto of_pickle = [](std::string text) {
+    const auto tree = parse_pickle_head(std::move(text), "in");
+    return tree ? spelled(tree->value()) : tree.error().what;
+  };
+  const std::string head("\x80\2}(X\1\0\0\0a](K\1}(X\1\0\0\0bK\2X\1\0\0\0c](K\3X\5\0\0", 45);
+  EXPECT_EQ(of_pickle(head), "{'a': [1, {'b': 2, 'c': [3, ], }, ], }");
+  EXPECT_EQ(of_pickle("(dp0\nVa\np1\n(lp2\nI1\naI2\naI"), "{'a': [1, 2, ], }");
+  EXPECT_NE(of_pickle("\x80\2}(cos\nsystem\n").find("opcode GLOBAL"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepscope

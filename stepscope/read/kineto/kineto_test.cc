@@ -407,5 +407,30 @@ TEST(Kineto, WhatIsNoTraceSaysWhereAndWhatToDo) {
     EXPECT_FALSE(test::read_text(text).error().hint.empty());
 }
 
+TEST(Kineto, LongMembersAroundTheEventsAreReadPast) {
+  std::string ones = "[1";
+  while (ones.size() < 5'000'000) ones += ",1";
+  const std::string event =
+      R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1000,"dur":5,"args":{}})";
+  const std::string rank = R"("distributedInfo":{"rank":3,"world_size":4})";
+  for (const unsigned threads : {1U, 2U}) {
+    const Trace before = trace_of(
+        joined({R"({"stackFrames":)", ones, "],", rank, R"(,"traceEvents":[)", event, "]}"}),
+        {.threads = threads});
+    EXPECT_EQ(before.metadata.rank, 3);
+    EXPECT_EQ(before.slices.size(), 1U);
+    const Trace behind = trace_of(
+        joined({R"({"traceEvents":[)", event, R"(],"stackFrames":)", ones, "],", rank, "}"}),
+        {.threads = threads});
+    EXPECT_EQ(behind.metadata.rank, 3);
+    EXPECT_EQ(behind.slices.size(), 1U);
+    EXPECT_FALSE(behind.notes.truncated);
+  }
+  const auto none = test::read_text(joined({R"({"a":)", ones, "]}"}));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().what, "JSON without traceEvents");
+  EXPECT_EQ(none.error().byte, ones.size() + 7);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/job_log.h"
 #include "stepscope/read/log/log_line.h"
