@@ -472,8 +472,7 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
   CheckResult c{
       .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
   if (const auto looked = look(request, progress, c); !looked)
-    return looked.error().file == c.input ? with_other_verbs(looked.error(), progress.stop)
-                                          : looked.error();
+    return looked.error().file == c.input ? with_other_verbs(looked.error()) : looked.error();
   if (progress.stopped()) return interrupted();
   refuse_impossible_mfu(c);
   if (request.list && !c.job) take_checklists(c);

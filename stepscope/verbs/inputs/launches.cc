@@ -151,7 +151,7 @@ std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchRea
     return launch_of_traces(input, reading, progress, remarks, failures);
   auto times = read_step_times(input, reading.steps, progress.stop);
   if (!times) {
-    fail(progress, failures, with_other_verbs(times.error(), progress.stop));
+    fail(progress, failures, with_other_verbs(times.error()));
     return std::nullopt;
   }
   return launch_of(std::move(*times), input, remarks);

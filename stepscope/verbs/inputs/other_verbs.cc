@@ -17,6 +17,7 @@
 #include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/kernels/read_kernel_times.h"
+#include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/nccl/comm_files.h"
@@ -65,15 +66,19 @@ bool is_measured(const FileHead& head, const std::string& path) {
                                        : static_cast<bool>(parse_comm_benchmark(text, path));
 }
 
-bool has_step_times(const FileHead& head, const std::string& path, const StopFlag* stop) {
-  const auto kind = kind_of_steps(path, {}, stop);
-  return kind && *kind != StepFileKind::trace && parse_step_times(whole_lines(head), path);
+bool has_step_times(const FileHead& head, const std::string& path) {
+  const auto kind = step_file_kind(path);
+  if (!kind) return false;
+  const std::string_view text = whole_lines(head);
+  if (*kind != StepFileKind::trace) return parse_step_times(text, path).has_value();
+  if (beginning_of(text) != Beginning::json || has_events(text)) return false;
+  const auto log = parse_job_log(text, path);
+  return log && !steps_of(*log).steps.empty();
 }
 
 // The commands, that of `check` only where `check_too`. They are those whose readers take the first
 // bytes of the file.
-std::vector<std::string> commands_of(const std::string& path, bool check_too,
-                                     const StopFlag* stop) {
+std::vector<std::string> commands_of(const std::string& path, bool check_too) {
   const auto head = head_of_file(path);
   if (!head) return {};
   std::vector<std::string> commands;
@@ -82,7 +87,7 @@ std::vector<std::string> commands_of(const std::string& path, bool check_too,
   if (begins_memory_snapshot(*head, path)) add("memory " + path);
   if (is_measured(*head, path)) add("calibrate MACHINE.json --from " + path);
   if (commands.empty() && is_profile(*head, path)) add("stacks " + path);
-  if (check_too && has_step_times(*head, path, stop)) add("check " + path);
+  if (check_too && has_step_times(*head, path)) add("check " + path);
   if (!commands.empty() || !head->whole || !path.ends_with(".json")) return commands;
   if (machine_named(path)) add("predict MODEL --machine " + path);
   if (find_model(path)) add("predict " + path);
@@ -103,11 +108,11 @@ Error with_analyze(Error error) {
   return error;
 }
 
-std::vector<std::string> commands_that_read(const std::string& path, const StopFlag* stop) {
-  return commands_of(path, true, stop);
+std::vector<std::string> commands_that_read(const std::string& path) {
+  return commands_of(path, true);
 }
 
-std::vector<std::string> commands_for_folder(const std::string& folder, const StopFlag* stop) {
+std::vector<std::string> commands_for_folder(const std::string& folder) {
   constexpr std::size_t most_files = 16;
   constexpr std::size_t most_commands = 3;
   std::vector<std::string> files;
@@ -123,17 +128,17 @@ std::vector<std::string> commands_for_folder(const std::string& folder, const St
   for (const std::string& file : files) {
     const auto bytes = file_size(file);
     if (commands.size() == most_commands || !bytes || *bytes > most_table_bytes) continue;
-    std::vector<std::string> of_file = commands_that_read(file, stop);
+    std::vector<std::string> of_file = commands_that_read(file);
     if (!of_file.empty()) commands.push_back(std::move(of_file.front()));
   }
   return commands;
 }
 
-Error with_other_verbs(Error error, const StopFlag* stop) {
+Error with_other_verbs(Error error) {
   if (error.file.empty() || error.code == ErrorCode::interrupted || !may_be_file(error.file))
     return error;
   std::string others;
-  for (const std::string& command : commands_of(error.file, false, stop))
+  for (const std::string& command : commands_of(error.file, false))
     others += (others.empty() ? "" : ", or ") + command;
   if (!others.empty()) error.hint = others + " reads it";
   return error;

@@ -6,22 +6,19 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/base/stop.h"
 
 namespace stepscope {
 
 // The commands that read the file: "stepscope hang FILE". The readers are given the
 // first 64 KiB of the file. Empty: none takes them.
-[[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path,
-                                                          const StopFlag* stop = nullptr);
+[[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path);
 
 // For the first three files of a folder, by name, that some verb reads: one command each. Looks at
 // 16 files of at most 16 MiB.
-[[nodiscard]] std::vector<std::string> commands_for_folder(const std::string& folder,
-                                                           const StopFlag* stop = nullptr);
+[[nodiscard]] std::vector<std::string> commands_for_folder(const std::string& folder);
 
 // The error of a verb that reads step times: where other verbs read its file, it names them.
-[[nodiscard]] Error with_other_verbs(Error error, const StopFlag* stop = nullptr);
+[[nodiscard]] Error with_other_verbs(Error error);
 
 // The error of a verb that reads no traces: where its file is a trace, or a directory whose first
 // file is one, it names `analyze`.

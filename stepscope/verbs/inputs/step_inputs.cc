@@ -6,14 +6,10 @@
 #include "stepscope/read/log/read_job_log.h"
 
 namespace stepscope {
-namespace {
 
-// Chrome's JSON has events with a phase.
 bool has_events(std::string_view head) {
   return contains(head, "\"traceEvents\"") || contains(head, "\"ph\"");
 }
-
-}  // namespace
 
 Result<StepFileKind> kind_of_steps(const std::string& path, const StepReading& reading,
                                    const StopFlag* stop) {

@@ -4,12 +4,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
+
+// Whether these first bytes have events of Chrome's JSON, which have a phase.
+[[nodiscard]] bool has_events(std::string_view head);
 
 // A file that begins as JSON and is no trace may be a log whose first line is a JSON object.
 // Errors: those of opening it.

@@ -96,12 +96,12 @@ Error no_such_ranks(const TracesRequest& request, const Run& run) {
 }
 
 // The error about a file that is no trace names the verbs that read it.
-void name_other_verbs(Run& run, const StopFlag* stop) {
+void name_other_verbs(Run& run) {
   constexpr int max_files = 8;  // files
   int asked = 0;
   for (InputReport& i : run.inputs) {
     if (!i.error || i.of_other_job || ++asked > max_files) continue;
-    const std::vector<std::string> commands = commands_that_read(i.path, stop);
+    const std::vector<std::string> commands = commands_that_read(i.path);
     if (commands.empty()) continue;
     i.error->what = "is no trace";
     i.error->byte.reset();
@@ -203,7 +203,7 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
     // What a folder without traces holds instead.
     std::error_code code;
     if (!is_url(e.file) && std::filesystem::is_directory(e.file, code)) {
-      const auto commands = commands_for_folder(e.file, progress.stop);
+      const auto commands = commands_for_folder(e.file);
       if (!commands.empty()) e.hint = fmt::format("its files: {}", fmt::join(commands, "; "));
     }
     fail(progress, read.failures, e);
@@ -224,7 +224,7 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
                                     }});
   if (const auto possible = check_sizes(request.sizes, read.run.world_size); !possible)
     return possible.error();
-  name_other_verbs(read.run, progress.stop);
+  name_other_verbs(read.run);
   if (progress.stopped()) return interrupted();
   fail_inputs(read.run, progress, read.failures);
   for (const Error& e : read.run.errors) fail(progress, read.failures, e);
