@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first bytes of a file, inflated. They tell what the file is, so that a reader of one kind
+// The first bytes of a file, inflated. They show what the file is, so that a reader of one kind
 // refuses the files of another without reading them.
 #pragma once
 

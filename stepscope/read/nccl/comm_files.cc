@@ -28,7 +28,7 @@ struct CommFile {
   std::string path;
   FileKind kind = FileKind::log;
   bool found = false;  // found in a directory, not named
-  // Why a pickle or JSON is no dump, where its first bytes tell.
+  // Why a pickle or JSON is no dump, where its first bytes show it.
   std::optional<Error> refused{};
   bool maybe_ras = false;  // JSON that may be a status of RAS
 };

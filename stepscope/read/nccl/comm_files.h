@@ -21,8 +21,8 @@ struct CommFiles {
   std::vector<std::string> remarks;
 };
 
-// Whether a file with these first bytes is one of them. A log is one if these bytes already tell of
-// communication or of the end of a process.
+// Whether a file with these first bytes is one of them. A log is one if these bytes already name
+// communication or the end of a process.
 [[nodiscard]] bool begins_comm_file(const FileHead& head, const std::string& path);
 
 // Directories stand for the files in them; unrelated files there are skipped. The rank of a dump is
