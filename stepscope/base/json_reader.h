@@ -53,13 +53,17 @@ struct JsonItem {
 };
 using TakeJsonItem = std::function<Result<Done>(const JsonItem& item)>;
 
-// Reads a list, an object, or an object of lists item by item; `lists_of_lists` takes those in a
-// list apart, too. No more than one item is held, of at most most_written_values values. Any other
-// text is one item. Returns the number of bytes. Errors: as parse_json(), of the source and of
-// take().
+struct JsonStream {
+  bool lists_of_lists = false;               // lists in a root that is a list are taken apart, too
+  std::span<const std::string_view> keys{};  // the members that are wanted; empty: all
+};
+
+// Reads a list, an object, or an object of lists item by item. No more than one item is held, of at
+// most most_written_values values. Any other text is one item. Returns the number of bytes. Errors:
+// as parse_json(), of the source and of take().
 [[nodiscard]] Result<std::uint64_t> for_json_items(ByteSource& source, std::string_view path,
                                                    const TakeJsonItem& take,
-                                                   bool lists_of_lists = false);
+                                                   const JsonStream& stream = {});
 
 // "line 3, column 7" of the field with this path, written as in messages ("experts.count",
 // "list[2].name"). If the field is missing, the place of the nearest object around it.
