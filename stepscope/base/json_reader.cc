@@ -94,8 +94,8 @@ struct JsonByte {
 class Builder {
  public:
   Builder(const JsonBytes& bytes, std::size_t most, const TakeJsonItem* take = nullptr,
-          bool lists_of_lists = false)
-      : bytes_(bytes), most_(most), take_(take), lists_of_lists_(lists_of_lists) {}
+          const JsonStream& stream = {})
+      : bytes_(bytes), most_(most), take_(take), stream_(stream) {}
 
   bool null() { return add({.kind = Kind::null}); }
   bool boolean(bool v) { return add({.kind = Kind::boolean, .boolean = v}); }
@@ -118,6 +118,7 @@ class Builder {
   bool start_array(std::size_t) { return open(Kind::list); }
   bool end_array() { return close(); }
   bool key(std::string& k) {
+    if (unwanted_ && open_.size() > 1) return true;
     JsonValue& object = open_.back();
     if (!keys_.back().insert(k).second) {
       problem_ = "field \"" + k + "\" is given twice";
@@ -127,6 +128,8 @@ class Builder {
     key_byte_.back() = here() - std::min(here(), k.size() + 2);
     if (take_ != nullptr && open_.size() == 1) {
       key_ = std::move(k);
+      unwanted_ = !stream_.keys.empty() &&
+                  std::ranges::find(stream_.keys, std::string_view(key_)) == stream_.keys.end();
       return keys_.back().size() <= most_ || too_many();
     }
     object.keys.push_back(std::move(k));
@@ -152,6 +155,7 @@ class Builder {
     return false;
   }
   bool give(const JsonValue* value) {
+    if (unwanted_) return true;
     values_ = 0;
     const std::size_t byte = value != nullptr       ? value->byte
                              : key_byte_.back() > 0 ? key_byte_.back()
@@ -165,12 +169,13 @@ class Builder {
   [[nodiscard]] std::size_t given_with(Kind kind) const {
     if (take_ == nullptr) return 0;
     if (open_.empty()) return 1;
-    const bool inner =
-        open_.size() == 1 && kind == Kind::list && (lists_of_lists_ || !is_list(open_.front()));
+    const bool inner = open_.size() == 1 && kind == Kind::list &&
+                       (stream_.lists_of_lists || !is_list(open_.front()));
     return inner ? 2 : given_;
   }
 
   bool add(JsonValue value) {
+    if (unwanted_) return true;
     if (++values_ > most_) return too_many();
     if (open_.empty()) {
       value.byte = 0;
@@ -215,7 +220,8 @@ class Builder {
   std::size_t most_;
   std::size_t values_ = 0;  // of the tree, or of the item
   const TakeJsonItem* take_;
-  bool lists_of_lists_;
+  JsonStream stream_;
+  bool unwanted_ = false;  // in a member of the root that nobody wants
   std::size_t given_ = 0;  // open containers whose items are given away: the first ones
   std::string key_;        // of the root's member
   std::optional<Error> refused_;
@@ -297,12 +303,12 @@ Result<JsonValue> parse_json(std::string_view json, std::string_view path, std::
 }
 
 Result<std::uint64_t> for_json_items(ByteSource& source, std::string_view path,
-                                     const TakeJsonItem& take, bool lists_of_lists) {
+                                     const TakeJsonItem& take, const JsonStream& stream) {
   JsonBytes bytes{.window = {}, .source = &source};
   while (!bytes.over() && is_space(bytes.window[bytes.at])) ++bytes.at;
   if (bytes.error) return *bytes.error;
   if (bytes.over()) return empty_file(path);
-  Builder builder(bytes, most_written_values, &take, lists_of_lists);
+  Builder builder(bytes, most_written_values, &take, stream);
   const bool read = nlohmann::json::sax_parse(JsonByte{&bytes}, JsonByte{}, &builder);
   if (bytes.error) return *bytes.error;
   if (builder.refused()) return *builder.refused();

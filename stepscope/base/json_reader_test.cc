@@ -158,7 +158,7 @@ std::string items_of(std::string_view json, bool lists_of_lists = false) {
     out += '@' + std::to_string(item.byte) + ' ';
     return Done{};
   };
-  const auto read = for_json_items(source, "f.json", take, lists_of_lists);
+  const auto read = for_json_items(source, "f.json", take, {.lists_of_lists = lists_of_lists});
   return read ? out : read.error().message();
 }
 
@@ -168,6 +168,18 @@ TEST(JsonItems, AreMembersAndTheItemsOfLists) {
   EXPECT_EQ(items_of("[1, [2, 3], {}]"), "=0@2 =2@9 =0@13 ");
   EXPECT_EQ(items_of("[[1], [2, 3]]", true), ".[@1 .0@3 .[@6 .0@8 .0@11 ");
   EXPECT_EQ(items_of("7"), "=0@0 ");
+}
+
+TEST(JsonItems, AreThoseThatAreWanted) {
+  TextSource source(R"({"a": {"x": [1, {"x": 2}], "x": 3}, "b": [1, [2]], "c": [4, 5], "d": 6})");
+  std::string out;
+  constexpr std::array<std::string_view, 2> keys = {"c", "d"};
+  const auto take = [&](const JsonItem& item) -> Result<Done> {
+    if (item.value != nullptr) out += std::string(item.key) + std::to_string(item.value->integer);
+    return Done{};
+  };
+  ASSERT_TRUE(for_json_items(source, "f.json", take, {.keys = keys}));
+  EXPECT_EQ(out, "c4c5d6");
 }
 
 TEST(JsonItems, NameThePlaceOfAnErrorAsParseJsonDoes) {

@@ -143,7 +143,13 @@ Result<Done> take_trainer_state(ByteSource& source, std::string_view path, JobLo
       });
     return Done{};
   };
-  const auto bytes = for_json_items(source, path, take);
+  constexpr std::array<std::string_view, 6> keys = {"log_history",
+                                                    "train_runtime",
+                                                    "train_samples_per_second",
+                                                    "train_steps_per_second",
+                                                    "train_tokens_per_second",
+                                                    "total_flos"};
+  const auto bytes = for_json_items(source, path, take, {.keys = keys});
   if (!bytes) return bytes.error();
   if (!listed)
     return Error{.what = "has no log_history",

@@ -170,7 +170,7 @@ Result<std::vector<RankList>> read_json_lists(ByteSource& source, std::string_vi
     lists.back().times.push_back(json_number(item.value).value_or(no_number));
     return Done{};
   };
-  const auto read = for_json_items(source, path, take, true);
+  const auto read = for_json_items(source, path, take, {.lists_of_lists = true});
   if (!read) return read.error();
   return lists;
 }

@@ -120,7 +120,9 @@ Result<StepTimes> train_steps(ByteSource& source, std::string_view path) {
               whole_number(json_number(step, "index")).value_or(-1), json_number(step, "tokens"));
     return Done{};
   };
-  if (const auto read = for_json_items(source, path, take); !read) return read.error();
+  constexpr std::array<std::string_view, 2> keys = {"steps", "rank_steps"};
+  const auto read = for_json_items(source, path, take, {.keys = keys});
+  if (!read) return read.error();
   if (!listed) return no_step_times("has no steps", path);
   return finished_steps(std::move(times), path);
 }

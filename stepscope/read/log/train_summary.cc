@@ -60,7 +60,9 @@ Result<TrainSummary> parse_train_summary(ByteSource& source, std::string_view pa
     if (item.key == "answer") take_verdict(*item.value, summary);
     return Done{};
   };
-  if (const auto read = for_json_items(source, path, take); !read) return read.error();
+  constexpr std::array<std::string_view, 5> keys = {"schema", "mfu", "hfu", "answer", "rank_steps"};
+  const auto read = for_json_items(source, path, take, {.keys = keys});
+  if (!read) return read.error();
   if (ours) return summary;
   return Error{.what = "is not of stepscope train",
                .file = std::string(path),

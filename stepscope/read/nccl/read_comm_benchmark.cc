@@ -367,7 +367,9 @@ Result<Done> read_json(ByteSource& source, std::string_view head, std::string_vi
     take_json_times(*item.value, "in_place", true, out);
     return Done{};
   };
-  if (const auto read = for_json_items(source, path, take); !read) return read.error();
+  constexpr std::array<std::string_view, 2> keys = {"config", "results"};
+  const auto read = for_json_items(source, path, take, {.keys = keys});
+  if (!read) return read.error();
   out.hosts = static_cast<int>(hosts.size());
   for (const auto& [host, count] : hosts)
     out.same_ranks_per_host = out.same_ranks_per_host && count == hosts.begin()->second;
