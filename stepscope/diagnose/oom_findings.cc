@@ -23,6 +23,13 @@ bool much_unallocated(const OomMessage& m) {
   return m.unallocated && m.allocated && m.unallocated->value > m.allocated->value / part;
 }
 
+// How the framework shows what holds the memory; nothing where that is not known.
+Message tell_holders(const OomMessage& m) {
+  if (m.backend == "XLA") return msg::profile_device_memory();
+  if (m.backend == "XPU") return {};
+  return msg::record_history(m.backend == "NPU" ? "torch_npu.npu" : "torch.cuda");
+}
+
 }  // namespace
 
 Message oom_sentence(const OomMessage& m, const OomAccount& a) {
@@ -38,18 +45,24 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
     case OomCause::other_process:
       return msg::oom_other_process(place, m.request, a.others, a.other_pid);
     case OomCause::missing:
-      return msg::oom_missing(place, m.request, a.missing, a.used, m.total);
+      return msg::oom_missing(place, m.request, a.missing, a.used, m.total, a.at_least);
     case OomCause::free_enough:
       return msg::oom_free_enough(place, m.request, m.free);
+    case OomCause::program:
+      return msg::oom_program(place, m.needed, m.total, a.missing, m.arguments);
+    case OomCause::block:
+      return msg::oom_block(place, m.request, m.at_once);
     case OomCause::unknown:
       break;
   }
-  return msg::oom_without_sizes(place, m.request);
+  return msg::oom_without_sizes(place, m.request, m.total.has_value());
 }
 
 Messages oom_advice(const OomMessage& m, const OomAccount& a) {
   Messages out;
   const Message expandable = msg::use_expandable_first(allocator_variable(m));
+  const Message history = tell_holders(m);
+  const bool xla = m.backend == "XLA";
   switch (a.cause) {
     case OomCause::too_large:
       out = {msg::ask_in_parts()};
@@ -58,7 +71,7 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       out = {msg::raise_own_limit(), msg::hold_less_or_shard()};
       break;
     case OomCause::fragmented:
-      out = {expandable};
+      if (!xla) out = {expandable};
       if (!much_unallocated(m)) out.push_back(msg::hold_less_or_shard());
       break;
     case OomCause::other_process:
@@ -69,15 +82,22 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       out.push_back(msg::hold_less_or_shard());
       if (m.private_pools && m.private_pools->value > 0)
         out.push_back(msg::private_pools_hold(m.private_pools));
-      out.push_back(msg::record_history());
+      out.push_back(history);
       break;
     case OomCause::free_enough:
-      out = {expandable, msg::record_history()};
+      out.push_back(history);
+      break;
+    case OomCause::program:
+      out = {msg::hold_less_or_shard()};
+      break;
+    case OomCause::block:
+      out = {msg::ask_in_parts()};
       break;
     case OomCause::unknown:
-      out = {msg::record_history()};
+      out = {history};
       break;
   }
+  std::erase_if(out, [](const Message& message) { return message.empty(); });
   return out;
 }
 

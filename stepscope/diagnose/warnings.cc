@@ -342,8 +342,27 @@ void calls_apart(const CommRecords& records, Messages& out) {
 
 }  // namespace
 
-Messages hang_warnings(const CommRecords& records, const HangAccount& account) {
+namespace {
+
+// Whether a SIGKILL is the first error, and no line names its sender.
+bool killed_by_nobody(const Incident& incident, const IncidentAccount& account) {
+  if (!account.cause) return false;
+  const IncidentEvent& e = incident.events[account.rows[*account.cause].event];
+  const bool killed =
+      e.kind == IncidentKind::exit
+          ? e.code == 128 + 9
+          : (e.kind == IncidentKind::signal || e.kind == IncidentKind::exception) && e.code == 9;
+  return killed && std::ranges::none_of(incident.events, [](const IncidentEvent& other) {
+           return other.kind == IncidentKind::host_memory;
+         });
+}
+
+}  // namespace
+
+Messages hang_warnings(const CommRecords& records, const HangAccount& account,
+                       const IncidentAccount& incident) {
   Messages out;
+  if (killed_by_nobody(records.incident, incident)) out.push_back(msg::kill_without_sender());
   const bool log_finding = std::ranges::any_of(
       account.findings, [&](const HangFinding& f) { return records.groups[f.group].from_log; });
   if (log_finding) out.push_back(msg::log_without_ends());

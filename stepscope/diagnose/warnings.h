@@ -6,6 +6,7 @@
 #include <span>
 
 #include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/analysis/hang/incident_account.h"
 #include "stepscope/analysis/runs/compare_runs.h"
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
@@ -39,6 +40,7 @@ namespace stepscope {
 
 // What records of communication cannot show of a hang, and what was not understood in them.
 
-[[nodiscard]] Messages hang_warnings(const CommRecords& records, const HangAccount& account);
+[[nodiscard]] Messages hang_warnings(const CommRecords& records, const HangAccount& account,
+                                     const IncidentAccount& incident);
 
 }  // namespace stepscope

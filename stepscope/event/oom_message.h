@@ -28,6 +28,9 @@ struct OomMessage {
   std::optional<Bytes> allowed{};  // a limit that the program has set
   std::optional<Bytes> allocated{};
   std::optional<Bytes> private_pools{};  // part of `allocated` in pools of CUDA graphs
+  std::optional<Bytes> needed{};         // by a whole compiled program (XLA)
+  std::optional<Bytes> arguments{};      // part of `needed`: what the program is called with
+  std::optional<Bytes> at_once{};        // the largest allocation that the platform gives
   std::optional<Bytes> unallocated{};    // reserved by the allocator, but not in use
   std::optional<Bytes> own{};            // of the process itself, with what is not the allocator's
   std::vector<OomProcess> processes{};   // in a container the process itself may be one of them

@@ -33,6 +33,7 @@ std::string row_key(const IncidentEvent& e) {
   key += std::to_string(e.kind == IncidentKind::timeout ? -1 : e.code.value_or(-1)) + ' ';
   switch (e.kind) {
     case IncidentKind::network:
+      return key + e.where + (e.code ? "" : e.text.substr(0, e.text.find_first_of("<0123456789")));
     case IncidentKind::exit:
     case IncidentKind::signal:
     case IncidentKind::device_memory:
@@ -42,6 +43,20 @@ std::string row_key(const IncidentEvent& e) {
     default:
       return key + e.where + ' ' + e.text.substr(0, 120);
   }
+}
+
+// Whether an event ends a process, once.
+bool ends(IncidentKind kind) {
+  return kind == IncidentKind::signal || kind == IncidentKind::exit ||
+         kind == IncidentKind::exception || kind == IncidentKind::host_memory ||
+         kind == IncidentKind::device_memory;
+}
+
+// Processes that end one by one are not one row: the first of them may be the reason.
+constexpr Ns together{10'000'000'000};
+bool at_once(const IncidentEvent& row, const IncidentEvent& event) {
+  if (!ends(event.kind) || !row.time || !event.time) return true;
+  return row.time->no_year != event.time->no_year || event.time->time - row.time->time <= together;
 }
 
 // The size of the job, if files state one, or the recorded default group of PyTorch shows it. The
@@ -77,7 +92,9 @@ IncidentAccount account_incident(const CommRecords& records) {
   for (const std::uint32_t e : order) {
     const IncidentEvent& event = events[e];
     const auto [at, fresh] = rows.try_emplace(row_key(event), out.rows.size());
-    if (fresh) out.rows.push_back({.event = e});
+    const bool apart = !fresh && !at_once(events[out.rows[at->second].event], event);
+    if (apart) at->second = out.rows.size();
+    if (fresh || apart) out.rows.push_back({.event = e});
     IncidentRow& row = out.rows[at->second];
     row.events += event.times;
     if (event.time) row.last = event.time;

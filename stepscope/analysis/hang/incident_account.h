@@ -13,7 +13,8 @@
 
 namespace stepscope {
 
-// Events of one kind and text on several ranks.
+// Events of one kind and text on several ranks. Ends of processes are of one row if they come
+// within ten seconds.
 struct IncidentRow {
   std::uint32_t event = 0;     // the first, in Incident::events
   std::vector<int> ranks{};    // of the job, ascending

@@ -29,6 +29,18 @@ TEST(Incident, FindsTheFirstEventThatNothingElseExplains) {
   EXPECT_EQ(first_error_of(records.incident, 0), nullptr);
 }
 
+TEST(Incident, KeepsEndsApartThatDoNotComeTogether) {
+  CommRecords records;
+  records.incident.events = {event(IncidentKind::exit, 3, 61), event(IncidentKind::exit, 4, 10),
+                             event(IncidentKind::exit, 5, 12), event(IncidentKind::timeout, 6, 5),
+                             event(IncidentKind::timeout, 7, 90)};
+  const IncidentAccount account = account_incident(records);
+  ASSERT_EQ(account.rows.size(), 3U);
+  EXPECT_EQ(account.rows[0].ranks, (std::vector<int>{6, 7}));
+  EXPECT_EQ(account.rows[1].ranks, (std::vector<int>{4, 5}));
+  EXPECT_EQ(account.rows[2].ranks, (std::vector<int>{3}));
+}
+
 TEST(Incident, DoesNotBlameWhatComesAfterTheTimeout) {
   CommRecords records;
   records.incident.events = {event(IncidentKind::timeout, 0, 30),

@@ -51,6 +51,11 @@ OomAccount account_oom(const OomMessage& m) {
     out.used = m.processes[*own].bytes;
   else
     out.used = m.allocated;
+  if (m.needed && m.total && m.needed->value > m.total->value) {
+    out.cause = OomCause::program;
+    out.missing = Bytes{m.needed->value - m.total->value};
+    return out;
+  }
   if (!m.request) return out;
   const std::int64_t request = m.request->value;
   if (m.total && request > m.total->value) {
@@ -58,7 +63,19 @@ OomAccount account_oom(const OomMessage& m) {
     out.missing = Bytes{request - m.total->value};
     return out;
   }
-  if (!m.free || !m.allocated) return out;
+  if (m.at_once && request > m.at_once->value) {
+    out.cause = OomCause::block;
+    return out;
+  }
+  // What other processes hold is not in the message; less than this is free in any case.
+  if (!m.free && m.total && m.allocated && request > m.total->value - m.allocated->value) {
+    out.cause = OomCause::missing;
+    out.at_least = true;
+    out.missing = Bytes{request - (m.total->value - m.allocated->value)};
+    return out;
+  }
+  const bool xla = m.backend == "XLA";
+  if (!m.free || (!m.allocated && !xla)) return out;
   const std::int64_t usable = m.free->value + of(m.unallocated);
   out.missing = Bytes{std::max<std::int64_t>(0, request - usable)};
   const bool limit = m.allowed && m.total && *m.allowed < *m.total &&
@@ -67,7 +84,8 @@ OomAccount account_oom(const OomMessage& m) {
     out.cause = OomCause::limited;
     out.missing = Bytes{std::max<std::int64_t>(0, of(m.allocated) + request - m.allowed->value)};
   } else if (request <= m.free->value) {
-    out.cause = OomCause::free_enough;
+    // XLA counts what is free in its own pool, so that only its pieces are too small.
+    out.cause = xla ? OomCause::fragmented : OomCause::free_enough;
   } else if (request <= usable) {
     out.cause = OomCause::fragmented;
   } else if (out.others.value >= out.missing.value && large_share(out.others, m.total)) {

@@ -19,9 +19,11 @@ enum class OomCause : std::uint8_t {
                // would be enough
   other_process,  // other processes hold what is missing
   missing,        // the process itself holds too much
-  free_enough     // the device has more free than was asked for
+  free_enough,    // the device has more free than was asked for
+  program,        // a compiled program takes more than the device
+  block           // the platform gives no allocation of that size
 };
-inline constexpr auto oom_cause_names = enum_names<OomCause::free_enough>;
+inline constexpr auto oom_cause_names = enum_names<OomCause::block>;
 [[nodiscard]] constexpr std::string_view name_of(OomCause cause) {
   return oom_cause_names[static_cast<std::size_t>(cause)];
 }
@@ -29,6 +31,7 @@ inline constexpr auto oom_cause_names = enum_names<OomCause::free_enough>;
 struct OomAccount {
   OomCause cause = OomCause::unknown;
   Bytes missing{};             // request − free − unallocated; 0 if that is enough
+  bool at_least = false;       // the message does not say what is free
   std::optional<Bytes> used;   // by the process itself, of its allocator or in all
   Bytes others{};              // held by other processes that the message names
   std::int64_t other_pid = 0;  // of the largest of them

@@ -30,6 +30,28 @@ TEST(OomAccount, SaysWhatWouldHaveBeenEnough) {
   EXPECT_EQ(account_oom({}).cause, OomCause::unknown);
 }
 
+TEST(OomAccount, SaysTheLeastThatIsMissingWhereWhatIsFreeIsNotTold) {
+  OomMessage m = message(10, 0, 75, 1);
+  m.free.reset();
+  const OomAccount full = account_oom(m);
+  EXPECT_EQ(full.cause, OomCause::missing);
+  EXPECT_EQ(full.missing, gib(5));
+  EXPECT_TRUE(full.at_least);
+  m.request = gib(4);
+  EXPECT_EQ(account_oom(m).cause, OomCause::unknown);
+  m.at_once = gib(2);
+  EXPECT_EQ(account_oom(m).cause, OomCause::block);
+}
+
+TEST(OomAccount, OfXlaKnowsProgramsAndPieces) {
+  const OomAccount program = account_oom({.backend = "XLA", .total = gib(15), .needed = gib(30)});
+  EXPECT_EQ(program.cause, OomCause::program);
+  EXPECT_EQ(program.missing, gib(15));
+  EXPECT_EQ(account_oom({.backend = "XLA", .request = gib(1), .free = gib(2)}).cause,
+            OomCause::fragmented);
+  EXPECT_EQ(account_oom({.backend = "XLA", .request = gib(3), .free = gib(2)}).missing, gib(1));
+}
+
 TEST(OomAccount, KnowsItsOwnProcessAmongOthers) {
   OomMessage m = message(10, 2, 40, 3);
   m.processes = {{.pid = 1, .bytes = gib(44)}, {.pid = 2, .bytes = gib(30)}};

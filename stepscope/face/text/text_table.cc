@@ -64,8 +64,20 @@ std::size_t widest(const Column& column, const std::vector<std::vector<std::stri
                    std::size_t c) {
   std::size_t width = columns_of(column.title);
   for (const auto& row : rows)
-    width = std::max(width, std::min(columns_of(row[c]), column.longest));
+    width = std::max(
+        width, column.wraps ? columns_of(row[c]) : std::min(columns_of(row[c]), column.longest));
   return width;
+}
+
+std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width) {
+  std::vector<std::string> out;
+  const std::string all = wrapped(text, width);
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = all.find('\n', at);
+    out.push_back(all.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
 }
 
 // Columns in which no row says anything.
@@ -141,7 +153,16 @@ std::string text_table(std::vector<Column> columns, std::vector<std::vector<std:
     out += text + '\n';
   };
   line([&](std::size_t c) { return columns[c].title; });
-  for (const auto& row : rows) line([&](std::size_t c) { return row[c]; });
+  for (auto& row : rows) {
+    std::vector<std::vector<std::string>> cells;  // by column, the lines of its text
+    std::size_t lines = 1;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      cells.push_back(columns[c].wraps ? wrapped_lines(row[c], widths[c]) : std::vector{row[c]});
+      lines = std::max(lines, cells.back().size());
+    }
+    for (std::size_t l = 0; l < lines; ++l)
+      line([&](std::size_t c) { return l < cells[c].size() ? cells[c][l] : std::string(); });
+  }
   return out;
 }
 

@@ -17,6 +17,7 @@ struct Column {
   std::string title;
   bool right = true;         // numbers; texts go left
   std::size_t longest = 60;  // longer texts are shortened in the middle
+  bool wraps = false;        // texts go on in the next line instead
 };
 
 // Two spaces of indent, a header line, one line a row; lines are at most `width` wide where the

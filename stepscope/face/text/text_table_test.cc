@@ -69,6 +69,15 @@ TEST(TextTable, LineBreaksInACellCannotBreakTheTable) {
   EXPECT_EQ(text_table({{"shape", false}}, {{"[[8,\n   4]]"}}, 80), "  shape\n  [[8, 4]]\n");
 }
 
+TEST(TextTable, ATextGoesOnInTheNextLineWhereItsColumnWraps) {
+  EXPECT_EQ(text_table({{"who", false}, {.title = "what", .right = false, .wraps = true}, {"n"}},
+                       {{"rank 0", "was ended by signal 9", "1"}, {"rank 1", "ok", "2"}}, 31),
+            "  who     what           n\n"
+            "  rank 0  was ended by   1\n"
+            "          signal 9\n"
+            "  rank 1  ok             2\n");
+}
+
 TEST(Bar, CountsEighthsAndShowsWhateverIsThere) {
   EXPECT_EQ(bar(0, 10), "");
   EXPECT_EQ(bar(1, 4), "████");

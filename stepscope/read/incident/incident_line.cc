@@ -7,6 +7,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/incident/ended_line.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/nccl_line.h"
 
@@ -100,25 +101,6 @@ std::optional<IncidentEvent> mpirun_exit(std::string_view line) {
   return e;
 }
 
-struct SignalName {
-  std::string_view name;
-  int number;
-};
-// As strsignal() of the C library writes them, which srun and DataLoader use.
-constexpr std::array<SignalName, 7> signal_names = {{{"Killed", 9},
-                                                     {"Segmentation fault", 11},
-                                                     {"Bus error", 7},
-                                                     {"Aborted", 6},
-                                                     {"Terminated", 15},
-                                                     {"Floating point exception", 8},
-                                                     {"Illegal instruction", 4}}};
-
-std::optional<int> signal_at(std::string_view text) {
-  for (const SignalName& s : signal_names)
-    if (text.starts_with(s.name)) return s.number;
-  return std::nullopt;
-}
-
 // "srun: error: n3: task 17: Killed", "…: tasks 0-7: Exited with exit code 1", "…: Out Of Memory".
 std::optional<IncidentEvent> srun_exit(std::string_view line) {
   const auto rest = behind(line, "srun: error: ");
@@ -182,10 +164,10 @@ std::optional<IncidentEvent> ended_by_signal(std::string_view line) {
     e.code = signal;
     return e;
   }
-  if (contains(line, "(core dumped)"))
-    for (const SignalName& s : signal_names)
-      if (contains(line, s.name)) {
-        e.code = s.number;
+  if (const std::size_t dumped = line.find("(core dumped)"); dumped != std::string_view::npos)
+    for (std::size_t at = 0; at < dumped; ++at)
+      if (const auto signal = signal_at(line.substr(at))) {
+        e.code = signal;
         return e;
       }
   return std::nullopt;
@@ -305,7 +287,7 @@ std::optional<IncidentEvent> parse_incident(std::string_view line) {
                               device_failure, stuck_watchdog};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
-  return std::nullopt;
+  return parse_ended(line);
 }
 
 bool is_exception_line(std::string_view text) {

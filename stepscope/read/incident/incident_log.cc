@@ -26,7 +26,7 @@ constexpr int joined_lines = 6;
 constexpr int lines_looked_back = 30;
 
 // Words of the lines that are looked at. Each is a part of what one of the readers looks for.
-constexpr std::array<std::string_view, 37> event_words = {"ut of memory",
+constexpr std::array<std::string_view, 63> event_words = {"ut of memory",
                                                           "Out Of Memory",
                                                           "oom_kill event",
                                                           "oom-kill event",
@@ -62,6 +62,32 @@ constexpr std::array<std::string_view, 37> event_words = {"ut of memory",
                                                           "seq_length",
                                                           "recompute_granularity",
                                                           "zero_optimization_stage",
+                                                          "Killed",
+                                                          "Terminated",
+                                                          "Segmentation fault",
+                                                          "Bus error",
+                                                          "killed  ",
+                                                          "exit status",
+                                                          "Exit Code",
+                                                          "exitCode",
+                                                          "exit_code",
+                                                          "status code",
+                                                          "return code",
+                                                          "died with <Signals",
+                                                          "terminated with signal",
+                                                          "received by PID",
+                                                          "low on resource: memory",
+                                                          "TERM_",
+                                                          "memory limit",
+                                                          "PBS: job killed",
+                                                          "killed due to",
+                                                          "A worker died",
+                                                          "onnect to ",
+                                                          "to connect failed",
+                                                          "has already checked in",
+                                                          "Ran out of memory in",
+                                                          "Attempting to allocate",
+                                                          "NOT allocate memory block",
                                                           "name_or_path"};
 
 // Arguments that `predict` takes as well.
@@ -273,6 +299,12 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, std::strin
   }
   IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(text)};
   if (contains_any(text, {"CUDA error: ", "HIP error: "})) e.kind = IncidentKind::device_error;
+  // An exception that says how another process ended.
+  if (const auto ended = parse_incident(text)) {
+    if (ended->kind == IncidentKind::host_memory) e = *ended;
+    if (ended->kind == IncidentKind::signal && e.follows) e = *ended;
+    if (ended->kind == IncidentKind::signal) e.code = ended->code;
+  }
   e.text = cut_text(text);
   e.where = std::move(where);
   add(std::move(e), of);
@@ -297,6 +329,16 @@ void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::strin
       if (!cut) break;
     }
   }
+  // XLA lists what the program takes: "    arguments        15.90G".
+  std::string_view list = of.behind;
+  for (int i = 0; message.needed && i < joined_lines && !list.empty(); ++i) {
+    const std::string_view row = trimmed(without_launcher(one_line(list)));
+    if (row.starts_with("arguments "))
+      message.arguments =
+          size_at_front(row.substr(row.find_first_of("0123456789") == std::string_view::npos
+                                       ? row.size()
+                                       : row.find_first_of("0123456789")));
+  }
   message.where = where;
   message.input = input_;
   message.line = of.number;
@@ -304,7 +346,7 @@ void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::strin
   if (!message.rank) message.rank = file_rank_;
   const auto same = std::ranges::find_if(into_.ooms, [&](const OomMessage& m) {
     return m.input == message.input && m.rank == message.rank && m.device == message.device &&
-           m.request == message.request && m.free == message.free &&
+           m.request == message.request && m.free == message.free && m.needed == message.needed &&
            m.allocated == message.allocated;
   });
   if (same != into_.ooms.end()) {
@@ -449,7 +491,8 @@ void IncidentLog::add(IncidentEvent event, const OfLine& of) {
                     std::to_string(event.local_rank.value_or(-1)) + ' ' +
                     std::to_string(event.pid.value_or(-1)) + ' ' + event.host + ' ';
   // A watchdog says the same in several lines; errors of an adapter differ in their sizes.
-  key += event.kind == IncidentKind::network ? std::to_string(event.code.value_or(-1)) : event.text;
+  key +=
+      event.kind == IncidentKind::network && event.code ? std::to_string(*event.code) : event.text;
   if (const auto same = known_.find(key); same != known_.end()) {
     ++into_.events[same->second].times;
     return;

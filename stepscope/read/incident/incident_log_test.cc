@@ -72,6 +72,28 @@ TEST(IncidentLine, HasTheEndOfAProcessInEveryDialect) {
       {"RuntimeError: DataLoader worker (pid 5) is killed by signal: Bus error.", signal, 7,
        std::nullopt},
       {"Fatal Python error: Segmentation fault", signal, 11, std::nullopt},
+      {"Killed", signal, 9, std::nullopt},
+      {"1: Killed", signal, 9, std::nullopt},
+      {"run.sh: line 28:  8156 Killed                  python a.py", signal, 9, std::nullopt},
+      {"run.sh: line 3: 77 Segmentation fault      (core dumped) python a.py", signal, 11,
+       std::nullopt},
+      {"[1]  + 8156 killed     python a.py", signal, 9, std::nullopt},
+      {"zsh: terminated  python a.py", signal, 15, std::nullopt, true},
+      {"  3%|x | 1/34 [00:07<06:50,  1.23s/it]Killed", signal, 9, std::nullopt},
+      {"command terminated with exit code 137", exit, 137, std::nullopt},
+      {"    exitCode: 143", exit, 143, std::nullopt, true},
+      {"['python', 'a.py'] exits with return code = 1", exit, 1, std::nullopt},
+      {"['python', 'a.py'] exits with return code = -11", signal, 11, std::nullopt},
+      {"  traceback : Signal 9 (SIGKILL) received by PID 36071", signal, 9, std::nullopt},
+      {"CalledProcessError: Command 'a' died with <Signals.SIGABRT: 6>.", signal, 6, std::nullopt},
+      {"=>> PBS: job killed: mem 9kb exceeded limit 8kb", host_memory, std::nullopt, std::nullopt},
+      {"TERM_RUNLIMIT: job killed after reaching LSF run time limit.", cancelled, std::nullopt,
+       std::nullopt},
+      {"(raylet) A worker died or was killed while executing a task by an unexpected system "
+       "error. Worker PID: 10176",
+       exit, std::nullopt, std::nullopt, true},
+      {"n1:7:9 [1] include/socket.h:409 NCCL WARN Net : Connect to 10.0.0.9<5> failed : No route",
+       network, std::nullopt, std::nullopt},
       {"ProcessGroupNCCL's watchdog got stuck for 600 seconds without making progress", stuck,
        600000, std::nullopt}};
   for (const Case& c : cases) {
@@ -85,10 +107,13 @@ TEST(IncidentLine, HasTheEndOfAProcessInEveryDialect) {
 }
 
 TEST(IncidentLine, IsNoneInOrdinaryOutput) {
-  for (const char* line : {"step 12 loss 2.3", "exit code 0", "the watchdog got stuck for us",
-                           "NVRM: Xid is a number", "failed (exitcode: 0) local_rank: 1",
-                           "srun: error: Unable to create job step", "process rank 3 is ready",
-                           "Killed 3 birds", "caught signal lamps", "CANCELLED AT noon", ""})
+  for (const char* line :
+       {"step 12 loss 2.3", "exit code 0", "the watchdog got stuck for us", "NVRM: Xid is a number",
+        "failed (exitcode: 0) local_rank: 1", "srun: error: Unable to create job step",
+        "process rank 3 is ready", "Killed 3 birds", "caught signal lamps", "Terminated by choice",
+        "exit code 1", "return code 2", "exit code 200", "status code 404",
+        "NCCL WARN Connect to the network", "[3] Killed",
+        "0 Workers (tasks / actors) killed due to memory pressure (OOM)", "CANCELLED AT noon", ""})
     EXPECT_FALSE(parse_incident(line)) << line;
   EXPECT_TRUE(is_exception_line("torch.cuda.OutOfMemoryError: CUDA out of memory."));
   EXPECT_TRUE(is_exception_line("KeyboardInterrupt"));

@@ -18,14 +18,17 @@ struct SizeUnit {
   std::string_view name;
   double bytes;
 };
-constexpr std::array<SizeUnit, 8> size_units = {{{"bytes", 1},
-                                                 {"KiB", 1024},
-                                                 {"MiB", 1048576},
-                                                 {"GiB", 1073741824},
-                                                 {"TiB", 1099511627776},
-                                                 {"KB", 1e3},
-                                                 {"MB", 1e6},
-                                                 {"GB", 1e9}}};
+constexpr std::array<SizeUnit, 11> size_units = {{{"bytes", 1},
+                                                  {"KiB", 1024},
+                                                  {"MiB", 1048576},
+                                                  {"GiB", 1073741824},
+                                                  {"TiB", 1099511627776},
+                                                  {"KB", 1e3},
+                                                  {"MB", 1e6},
+                                                  {"GB", 1e9},
+                                                  {"K", 1024},  // of XLA
+                                                  {"M", 1048576},
+                                                  {"G", 1073741824}}};
 
 std::optional<Bytes> size_behind(std::string_view text, std::string_view key) {
   const auto rest = behind(text, key);
@@ -112,6 +115,16 @@ void take_list(std::string_view text, OomMessage& out) {
   if (!reserved) out.unallocated = size_before(list, " cached");
 }
 
+// "Ran out of memory in memory space hbm. Used 30.21G of 15.48G hbm. Exceeded hbm capacity by
+// 14.73G." of XLA's compiler, for a TPU.
+std::optional<OomMessage> of_program(std::string_view line) {
+  const auto rest = behind(line, "Ran out of memory in memory space ");
+  if (!rest) return std::nullopt;
+  OomMessage out{.backend = "XLA", .needed = size_behind(*rest, "Used ")};
+  out.total = size_behind(*rest, " of ");
+  return out.needed && out.total ? std::optional(out) : std::nullopt;
+}
+
 // Errors of the driver and its libraries, which name no sizes.
 std::optional<OomMessage> without_sizes(std::string_view line) {
   struct Words {
@@ -129,7 +142,10 @@ std::optional<OomMessage> without_sizes(std::string_view line) {
                                          {"Cuda failure 'out of memory'", "CUDA"}}};
   for (const Words& words : all)
     if (contains(line, words.text)) return OomMessage{.backend = std::string(words.backend)};
+  if (auto program = of_program(line)) return program;
   if (!contains(line, "RESOURCE_EXHAUSTED: ")) return std::nullopt;
+  if (const auto size = size_behind(line, "Attempting to allocate "))
+    return OomMessage{.backend = "XLA", .request = size, .free = size_behind(line, "There are ")};
   for (const std::string_view key :
        {"ut of memory while trying to allocate ", "ut of memory allocating ",
         "ut of memory trying to allocate "})
@@ -155,21 +171,26 @@ std::optional<Bytes> size_at_front(std::string_view text) {
 }
 
 std::optional<OomMessage> parse_oom(std::string_view line) {
+  constexpr std::string_view larger = "NOT allocate memory block with size larger than ";  // IPEX
   const std::size_t at = line.find(tried);
-  if (at == std::string_view::npos) return without_sizes(line);
-  const auto request = size_at_front(line.substr(at + tried.size()));
+  const auto limit = size_behind(line, larger);
+  if (at == std::string_view::npos && !limit) return without_sizes(line);
+  const auto words = behind(line, "Tried to allocate ");
+  const auto request = words ? size_at_front(*words) : std::nullopt;
   if (!request) return std::nullopt;
   OomMessage out;
   out.request = request;
-  if (at > 0) out.backend = backend_before(line.substr(0, at - 1));
-  const std::string_view rest = line.substr(at + tried.size());
+  out.at_once = limit;
+  if (limit) out.backend = "XPU";
+  if (!limit && at > 0) out.backend = backend_before(line.substr(0, at - 1));
+  const std::string_view rest = *words;
   take_sentences(rest, out);
   if (!out.total) take_list(rest, out);
   return out;
 }
 
 bool is_cut_oom(const OomMessage& message) {
-  return message.request && !message.unallocated && message.backend != "XLA";
+  return message.request && !message.unallocated && message.backend != "XLA" && !message.at_once;
 }
 
 }  // namespace stepscope

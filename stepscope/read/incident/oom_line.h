@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line in which a framework says that a device had no room for an allocation: PyTorch's allocator
 // of every version (c10/cuda/CUDACachingAllocator.cpp, also for HIP, XPU and NPU), errors of CUDA
-// and HIP without sizes, XLA.
+// and HIP without sizes, XLA while a program is compiled and while it runs.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace stepscope {
 // on the next lines.
 [[nodiscard]] bool is_cut_oom(const OomMessage& message);
 
-// "35.60 GiB", "512.00 MiB", "0 bytes", "1234 bytes", at the front of `text`.
+// "35.60 GiB", "512.00 MiB", "0 bytes", "1234 bytes", XLA's "15.48G", at the front of `text`.
 [[nodiscard]] std::optional<Bytes> size_at_front(std::string_view text);
 
 }  // namespace stepscope

@@ -43,6 +43,29 @@ TEST(OomLine, HasTheSizesOfTheSentences) {
   EXPECT_FALSE(is_cut_oom(*m));
 }
 
+TEST(OomLine, HasWhatXlaSaysOfProgramsAndOfPieces) {
+  const auto program = parse_oom(
+      "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. "
+      "Used 30.00G of 15.50G hbm. Exceeded hbm capacity by 14.50G.");
+  ASSERT_TRUE(program);
+  EXPECT_EQ(program->needed, of(30 * gib));
+  EXPECT_EQ(program->total, of(15.5 * gib));
+  EXPECT_FALSE(is_cut_oom(*program));
+  const auto pieces = parse_oom(
+      "RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M "
+      "free.; (0x0x0_HBM0)");
+  ASSERT_TRUE(pieces);
+  EXPECT_EQ(pieces->request, of(31 * mib));
+  EXPECT_EQ(pieces->free, of(58 * mib));
+  const auto block = parse_oom(
+      "Current platform can NOT allocate memory block with size larger than 4GB! Tried to allocate "
+      "5.00 GiB (GPU  0; 15.50 GiB total capacity; 556.00 MiB already allocated; 2.70 GiB reserved "
+      "in total by PyTorch)");
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->at_once, of(4e9));
+  EXPECT_EQ(block->total, of(15.5 * gib));
+}
+
 TEST(OomLine, HasTheSizesOfTheOlderList) {
   const auto m = parse_oom(
       "RuntimeError: HIP out of memory. Tried to allocate 740.00 MiB (GPU 3; 63.98 GiB total "

@@ -116,7 +116,7 @@ Result<HangResult> hang(const HangRequest& request, const Progress& progress) {
   if (result.records.inputs.empty()) return result.failures.front();
   result.account = find_hang(result.records);
   result.incident = account_incident(result.records);
-  result.warnings = hang_warnings(result.records, result.account);
+  result.warnings = hang_warnings(result.records, result.account, result.incident);
   append(result.warnings, quoted(remarks));
   return result;
 }

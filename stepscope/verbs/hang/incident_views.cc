@@ -14,6 +14,7 @@
 #include "stepscope/analysis/memory/oom_account.h"
 #include "stepscope/base/ascii.h"
 #include "stepscope/diagnose/oom_findings.h"
+#include "stepscope/event/exit_code.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
@@ -115,6 +116,11 @@ Value signal_name(std::int64_t signal) {
   return at == names.end() ? Value() : Value(at->second);
 }
 
+std::string without_stop(std::string text) {
+  while (text.ends_with('.') || text.ends_with(':') || text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
 // What happened, behind the name of who it happened to.
 Message event_in_words(const IncidentEvent& e, bool dates) {
   switch (e.kind) {
@@ -143,13 +149,17 @@ Message event_in_words(const IncidentEvent& e, bool dates) {
       return msg::event_device_error(shorten(printable(e.text), 120),
                                      value_if(!e.where.empty(), printable(e.where)));
     case IncidentKind::network:
+      if (!e.code)
+        return msg::event_set_up(printable(e.text), contains(e.text, "has already checked in"));
       return msg::event_network(e.code, meaning_of_status(e.code.value_or(-1)));
     case IncidentKind::signal:
       return msg::event_signal(e.code, signal_name(e.code.value_or(-1)));
-    case IncidentKind::exit:
-      return msg::event_exit(e.code);
+    case IncidentKind::exit: {
+      const auto signal = signal_of_code(e.code.value_or(0));
+      return msg::event_exit(e.code, signal, signal_name(signal.value_or(-1)));
+    }
     case IncidentKind::exception:
-      return msg::event_exception(shorten(printable(e.text), 140),
+      return msg::event_exception(without_stop(shorten(printable(e.text), 220)),
                                   value_if(!e.where.empty(), printable(e.where)));
     case IncidentKind::cancelled: {
       const std::size_t due = e.text.find("DUE TO ");
@@ -170,7 +180,9 @@ Value who_of(const HangResult& r, const IncidentRow& row) {
   if (e.kind == IncidentKind::device_error && e.code) return msg::a_gpu(host);
   if (e.local_rank) return msg::local_rank_of(*e.local_rank, host);
   if (e.pid) return msg::process_numbered(*e.pid, host);
-  return e.host.empty() ? Value(msg::unknown_process()) : Value(msg::host_named(host));
+  if (e.host.empty()) return msg::unknown_process();
+  const bool of_host = e.kind == IncidentKind::network || e.kind == IncidentKind::device_error;
+  return of_host ? msg::host_named(host) : msg::process_on(host);
 }
 
 Value ranks_or_count(const RasCounts::Level& level) {
@@ -346,7 +358,8 @@ std::string timeline_text(const HangResult& r, std::size_t width) {
   constexpr std::size_t wide = 150;  // room for the place of each line as well
   const bool dates = several_days(r);
   std::vector<std::vector<std::string>> cells;
-  std::vector<Column> columns = {{"time", false}, {"who", false, 28}, {"what", false, 78}};
+  std::vector<Column> columns = {
+      {"time", false}, {"who", false, 28}, {.title = "what", .right = false, .wraps = true}};
   if (width >= wide) columns.push_back({"where", false, 40});
   for (const IncidentRow& row : rows) {
     if (cells.size() == most_timeline_lines) break;

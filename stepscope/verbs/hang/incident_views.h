@@ -28,7 +28,7 @@ namespace stepscope {
 // Verdicts and advice on messages of allocators.
 [[nodiscard]] Messages ooms_in_words(const HangResult& result);
 
-// At most 20 lines; empty with fewer than two events.
+// At most 18 rows; empty with fewer than two events.
 [[nodiscard]] std::string timeline_text(const HangResult& result, std::size_t width);
 [[nodiscard]] Json incident_json(const HangResult& result);
 

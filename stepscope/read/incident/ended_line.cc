@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/incident/ended_line.h"
+
+#include <algorithm>
+#include <array>
+
+#include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
+#include "stepscope/event/exit_code.h"
+#include "stepscope/read/incident/incident_line.h"
+#include "stepscope/read/log/nccl_line.h"
+
+namespace stepscope {
+namespace {
+
+struct SignalWords {
+  std::string_view words;  // of strsignal()
+  std::string_view shell;  // of zsh
+  std::string_view name;
+  int number;
+};
+constexpr std::array<SignalWords, 7> signals = {
+    {{"Killed", "killed", "SIGKILL", 9},
+     {"Segmentation fault", "segmentation fault", "SIGSEGV", 11},
+     {"Bus error", "bus error", "SIGBUS", 7},
+     {"Aborted", "abort", "SIGABRT", 6},
+     {"Terminated", "terminated", "SIGTERM", 15},
+     {"Floating point exception", "floating point exception", "SIGFPE", 8},
+     {"Illegal instruction", "illegal hardware instruction", "SIGILL", 4}}};
+
+std::string_view without_blanks(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+IncidentEvent by_signal(std::int64_t signal, std::optional<std::int64_t> pid) {
+  return {.kind = IncidentKind::signal, .follows = signal == 15, .pid = pid, .code = signal};
+}
+
+// "28:  8156 Killed      python3 main.py" of bash, behind "run.sh: line ".
+std::optional<IncidentEvent> behind_line_of_script(std::string_view text) {
+  if (!take_number<int>(text) || !text.starts_with(": ")) return std::nullopt;
+  text = without_blanks(text.substr(2));
+  const auto pid = take_number<std::int64_t>(text);
+  if (!pid || !text.starts_with(' ')) return std::nullopt;
+  const auto signal = signal_at(without_blanks(text));
+  return signal ? std::optional(by_signal(*signal, pid)) : std::nullopt;
+}
+
+// "[1]+  Killed   python train.py" of bash, "[1]  + 8156 killed  python train.py" and "zsh: killed
+// python train.py" of zsh.
+std::optional<IncidentEvent> job_of_shell(std::string_view text) {
+  std::optional<std::int64_t> pid;
+  if (text.starts_with("zsh: ")) {
+    text.remove_prefix(5);
+  } else {
+    if (!text.starts_with('[')) return std::nullopt;
+    text.remove_prefix(1);
+    if (!take_number<int>(text) || !text.starts_with(']')) return std::nullopt;
+    text = without_blanks(text.substr(1));
+    if (text.starts_with('+') || text.starts_with('-')) text = without_blanks(text.substr(1));
+    pid = take_number<std::int64_t>(text);
+    if (pid) text = without_blanks(text);
+  }
+  for (const SignalWords& s : signals)
+    for (const std::string_view words : {s.words, s.shell})
+      if (text.starts_with(words) && text.substr(words.size()).starts_with("  "))
+        return by_signal(s.number, pid);
+  return std::nullopt;
+}
+
+// What a shell writes of a program that a signal ended. Behind a progress bar there is no line
+// break: "… 1.23s/it]Killed".
+std::optional<IncidentEvent> in_shell(std::string_view line) {
+  if (const auto rest = behind(line, ": line "))
+    if (auto event = behind_line_of_script(*rest)) return event;
+  const std::string_view text = trimmed(without_launcher(line));
+  if (auto event = job_of_shell(text)) return event;
+  for (const SignalWords& s : signals)
+    if (s.number != 6 &&
+        (text == s.words ||
+         (text.ends_with(s.words) && text.substr(0, text.size() - s.words.size()).ends_with("]") &&
+          contains(text, "it"))))
+      return by_signal(s.number, std::nullopt);
+  return std::nullopt;
+}
+
+// Codes of shells, containers and launchers that stand for a signal: "exit code 137", "Exit Code:
+// 137" of kubectl, "exitCode: 137", "exit status 139", "exits with return code = -9" of DeepSpeed,
+// "exit code: -9". Other codes say too little to be looked for in all words.
+std::optional<IncidentEvent> code_of_signal(std::string_view line) {
+  constexpr std::array<std::string_view, 8> keys = {"exit code",   "Exit Code",  "exitCode",
+                                                    "exit status", "exit_code",  "exitcode",
+                                                    "status code", "return code"};
+  for (const std::string_view key : keys)
+    for (auto rest = behind(line, key); rest; rest = behind(*rest, key)) {
+      std::string_view text = *rest;
+      while (!text.empty() && contains(" :='\"(", text.substr(0, 1))) text.remove_prefix(1);
+      const auto code = leading_number<std::int64_t>(text);
+      if (!code) continue;
+      const bool launcher = key == "return code" && contains(line, "exits with return code");
+      if (*code < 0 && signal_of_code(128 - *code)) return by_signal(-*code, std::nullopt);
+      if (!signal_of_code(*code) && (!launcher || *code < 1 || *code > 255)) continue;
+      IncidentEvent e{.kind = IncidentKind::exit, .code = code};
+      e.follows = *code == 128 + 15;
+      return e;
+    }
+  return std::nullopt;
+}
+
+// "died with <Signals.SIGKILL: 9>" of subprocess, "process 1 terminated with signal SIGKILL" of
+// torch.multiprocessing, "Signal 9 (SIGKILL) received by PID 812" of torchrun.
+std::optional<IncidentEvent> named_signal(std::string_view line) {
+  const auto named = [&](std::string_view text) -> std::optional<int> {
+    for (const SignalWords& s : signals)
+      if (text.starts_with(s.name)) return s.number;
+    return std::nullopt;
+  };
+  if (const auto rest = behind(line, "died with <Signals."))
+    if (const auto signal = named(*rest)) return by_signal(*signal, std::nullopt);
+  if (const auto rest = behind(line, " terminated with signal "))
+    if (const auto signal = named(*rest)) {
+      IncidentEvent e = by_signal(*signal, std::nullopt);
+      if (const auto local = number_behind(line, "process "); local && *local < 1'000'000)
+        e.local_rank = static_cast<int>(*local);
+      return e;
+    }
+  const auto rest = behind(line, "ignal ");
+  const auto pid = number_behind(line, " received by PID ");
+  if (!rest || !pid) return std::nullopt;
+  const auto signal = leading_number<std::int64_t>(*rest);
+  if (!signal || *signal < 1 || *signal > 64) return std::nullopt;
+  return by_signal(*signal, pid);
+}
+
+// Kubernetes' eviction, LSF, PBS, Slurm before cgroups, Ray's memory monitor.
+std::optional<IncidentEvent> memory_limit(std::string_view line) {
+  const std::size_t workers = line.find(" Workers (tasks / actors) killed due to memory pressure");
+  const bool ray = contains(line, "killed due to the node running low on memory");
+  const bool counted = workers != std::string_view::npos && workers > 0 &&
+                       is_digit(line[workers - 1]) &&
+                       (line[workers - 1] != '0' || (workers > 1 && is_digit(line[workers - 2])));
+  const bool limit = contains_any(line, {"was low on resource: memory", "TERM_MEMLIMIT",
+                                         "Exceeded job memory limit", "Exceeded step memory limit",
+                                         "PBS: job killed: mem ", "PBS: job killed: vmem "}) ||
+                     (contains(line, "exceeded memory limit (") && contains(line, "being killed"));
+  if (!ray && !counted && !limit) return std::nullopt;
+  IncidentEvent e{.kind = IncidentKind::host_memory};
+  if (counted)
+    if (const auto host = behind(line, "IP: "))
+      e.host = host->substr(0, std::min(host->find_first_of(" ,)"), host->size()));
+  return e;
+}
+
+// LSF and PBS; Slurm's is in incident_line.cc.
+std::optional<IncidentEvent> time_limit(std::string_view line) {
+  if (!contains_any(line, {"TERM_RUNLIMIT", "PBS: job killed: walltime "})) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::cancelled};
+}
+
+// Ray, which names no reason: whatever ended the worker may stand in another line.
+std::optional<IncidentEvent> worker_of_ray(std::string_view line) {
+  if (!contains(line, "A worker died or was killed while executing a task")) return std::nullopt;
+  IncidentEvent e{.kind = IncidentKind::exit, .follows = true};
+  e.pid = number_behind(line, "Worker PID: ");
+  return e;
+}
+
+// "[3] misc/socket.cc:480 NCCL WARN socketStartConnect: Connect to 10.0.0.1<38007> failed :
+// Connection refused", "Net : Connect to … failed : No route to host" before 2.13, "WARN Call to
+// connect failed : Connection timed out" before 2.4, "Bootstrap Root : rank 1 of 8 ranks has
+// already checked in".
+std::optional<IncidentEvent> set_up(std::string_view line) {
+  const auto said = behind(line, "WARN ");
+  if (!said) return std::nullopt;
+  const bool connects =
+      contains_any(*said, {"onnect to ", "to connect "}) && contains(*said, " failed : ");
+  if (!connects && !contains(*said, "has already checked in")) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::network, .text = std::string(trimmed(*said))};
+}
+
+}  // namespace
+
+std::optional<int> signal_at(std::string_view text) {
+  for (const SignalWords& s : signals)
+    if (text.starts_with(s.words)) return s.number;
+  return std::nullopt;
+}
+
+std::optional<IncidentEvent> parse_ended(std::string_view line) {
+  constexpr std::array all = {in_shell,   code_of_signal, named_signal, memory_limit,
+                              time_limit, worker_of_ray,  set_up};
+  for (const auto& of : all)
+    if (auto event = of(line)) return event;
+  return std::nullopt;
+}
+
+}  // namespace stepscope
