@@ -107,9 +107,9 @@ inline constexpr std::string_view barrier_group = "unnamed barrier";
 struct ComparedCalls {
   int rank = 0;
   CommCall call{};
-  int other = 0;
-  CommCall instead{};     // the call of `other`
-  bool of_group = false;  // the launcher numbers the ranks of the job otherwise
+  std::optional<int> other{};  // PyTorch before 1.13 does not say which rank differs
+  CommCall instead{};          // the call of `other`
+  bool of_group = false;       // the launcher numbers the ranks of the job otherwise
 };
 
 // A monitored barrier that `missing` did not reach. Ranks are those of its group.

@@ -29,8 +29,9 @@ void find_compared(const CommRecords& records, HangAccount& out) {
   const auto group = group_of_messages(records, compared_group);
   if (!group) return;
   struct Met {
-    std::map<int, CommCall> calls;
+    std::map<int, CommCall> calls{};
     bool of_group = false;
+    bool alone = false;  // each rank gave its own call
   };
   std::vector<Met> meetings;
   for (const ComparedCalls& c : records.compared) {
@@ -39,12 +40,13 @@ void find_compared(const CommRecords& records, HangAccount& out) {
         const auto at = m.calls.find(rank);
         return at == m.calls.end() || same_call(at->second, call);
       };
-      return agrees(c.rank, c.call) && agrees(c.other, c.instead);
+      return m.alone == !c.other && agrees(c.rank, c.call) &&
+             (!c.other || agrees(*c.other, c.instead));
     };
-    if (meetings.empty() || !fits(meetings.back())) meetings.emplace_back();
+    if (meetings.empty() || !fits(meetings.back())) meetings.push_back({.alone = !c.other});
     Met& met = meetings.back();
     met.calls.try_emplace(c.rank, c.call);
-    met.calls.try_emplace(c.other, c.instead);
+    if (c.other) met.calls.try_emplace(*c.other, c.instead);
     met.of_group = met.of_group || c.of_group;
   }
   for (const Met& met : meetings) {
@@ -60,6 +62,16 @@ void find_compared(const CommRecords& records, HangAccount& out) {
     std::ranges::stable_sort(classes, std::ranges::greater{},
                              [](const auto& c) { return c.size(); });
     const CommCall& most = met.calls.at(classes.front().front());
+    if (classes.size() == 1) {
+      HangFinding f{.kind = HangKind::operation,
+                    .group = *group,
+                    .sequence = most.sequence,
+                    .since = most.sequence,
+                    .call = spelled(records, most)};
+      f.numbers = classes.front();
+      f.of_group = met.of_group;
+      out.findings.push_back(std::move(f));
+    }
     for (std::size_t c = 1; c < classes.size(); ++c) {
       const CommCall& own = met.calls.at(classes[c].front());
       HangFinding f{.kind = difference(own, most).value_or(HangKind::number),

@@ -339,12 +339,23 @@ std::optional<std::int64_t> elements_of_shape(std::string_view shape) {
 namespace {
 
 // "Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=3104, OpType=ALLREDUCE,
-// TensorShape=[1, 2], TensorDtypes=BFloat16, …)".
-std::optional<FingerprintLine> fingerprint_in(std::string_view text) {
+// TensorShape=[1, 2], TensorDtypes=BFloat16, …)"; of the other rank early versions have only
+// "collective: REDUCE.".
+std::optional<FingerprintLine> fingerprint_in(std::string_view text, std::string_view running) {
   const auto rank = number_behind(text, "Rank ");
-  const auto print = behind(text, "is running collective: CollectiveFingerPrint(");
-  if (!rank || *rank < 0 || *rank >= 10'000'000 || !print) return std::nullopt;
+  const auto call = behind(text, running);
+  if (!rank || *rank < 0 || *rank >= 10'000'000 || !call) return std::nullopt;
   FingerprintLine out{.rank = static_cast<int>(*rank)};
+  const auto print = behind(*call, "CollectiveFingerPrint(");
+  if (!print) {
+    std::size_t end = 0;
+    while (end < call->size() &&
+           ((*call)[end] == '_' || ((*call)[end] >= 'A' && (*call)[end] <= 'Z')))
+      ++end;
+    out.operation = call->substr(0, end);
+    const bool whole = end == call->size() || (*call)[end] == '.';
+    return end > 3 && whole ? std::optional(out) : std::nullopt;
+  }
   out.sequence = number_behind(*print, "SequenceNumber=").value_or(-1);
   const auto word = [&](std::string_view key) -> std::string_view {
     const auto rest = behind(*print, key);
@@ -363,12 +374,15 @@ std::optional<FingerprintLine> fingerprint_in(std::string_view text) {
 std::optional<MismatchLine> parse_mismatch(std::string_view line) {
   const auto rest = behind(line, "Detected mismatch between collectives on ranks. ");
   if (!rest) return std::nullopt;
+  if (const auto alone = fingerprint_in(*rest, "is running inconsistent collective: "))
+    return MismatchLine{*alone, std::nullopt};
   const std::size_t middle = rest->find(", but Rank ");
   if (middle == std::string_view::npos) return std::nullopt;
-  const auto first = fingerprint_in(rest->substr(0, middle));
-  const auto second = fingerprint_in(rest->substr(middle));
+  constexpr std::string_view running = "is running collective: ";
+  const auto first = fingerprint_in(rest->substr(0, middle), running);
+  const auto second = fingerprint_in(rest->substr(middle), running);
   if (!first || !second || first->rank == second->rank) return std::nullopt;
-  return MismatchLine{*first, *second};
+  return MismatchLine{*first, second};
 }
 
 std::optional<BarrierLine> parse_barrier(std::string_view line) {

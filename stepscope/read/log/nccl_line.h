@@ -104,7 +104,8 @@ void join_cut_line(std::string& line, std::string_view next);
 
 // A difference that TORCH_DISTRIBUTED_DEBUG=DETAIL reports (ProcessGroupWrapper.cpp): "Detected
 // mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(…),
-// but Rank 0 is running collective: CollectiveFingerPrint(…".
+// but Rank 0 is running collective: CollectiveFingerPrint(…". Until PyTorch 1.12 each rank gives
+// its own call alone: "Rank 3 is running inconsistent collective: CollectiveFingerPrint(OpType=…".
 struct FingerprintLine {
   int rank = -1;               // of the group
   std::int64_t sequence = -1;  // -1: not in the message (before PyTorch 2.1)
@@ -114,7 +115,7 @@ struct FingerprintLine {
 };
 struct MismatchLine {
   FingerprintLine first{};
-  FingerprintLine second{};
+  std::optional<FingerprintLine> second{};
 };
 [[nodiscard]] std::optional<MismatchLine> parse_mismatch(std::string_view line);
 

@@ -86,6 +86,7 @@ struct CommLogs::State {
   std::uint32_t unnamed_group(const std::string& key, bool guessed);
   void name_groups(std::uint32_t rank, std::int64_t sequence, std::uint32_t group);
   void add_timeout(const WatchdogTimeout& timeout, int place);
+  void name_by_call();
   void settle_unnamed();
   void settle_sizes();
   void goes_on(std::string_view text, CommInput& input);
@@ -196,9 +197,11 @@ void CommLogs::State::mismatch(const MismatchLine& said, std::optional<int> laun
   };
   ComparedCalls compared{.rank = said.first.rank,
                          .call = call_of(said.first),
-                         .other = said.second.rank,
-                         .instead = call_of(said.second),
                          .of_group = launcher && *launcher != said.first.rank};
+  if (said.second) {
+    compared.other = said.second->rank;
+    compared.instead = call_of(*said.second);
+  }
   const bool fresh =
       mismatches
           .emplace(compared.rank, compared.other, compared.call.sequence, compared.call.name,
@@ -320,9 +323,33 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
   s.status = status;
 }
 
+// A rank whose lines name no group waits in the call of those ranks that name it, if the number,
+// the operation and the sizes are the same, and only one group has such a call.
+void CommLogs::State::name_by_call() {
+  const auto same = [](const WatchdogTimeout& a, const WatchdogTimeout& b) {
+    return a.sequence == b.sequence && a.operation == b.operation && a.in_elements &&
+           a.in_elements == b.in_elements && a.out_elements == b.out_elements;
+  };
+  const std::vector<WatchdogTimeout> named = into.timeouts;
+  for (Unnamed& u : unnamed) {
+    if (u.settled || u.timeout.sequence < 0) continue;
+    std::set<std::uint32_t> groups;
+    bool apart = true;  // the rank has no timeout of its own there
+    for (const WatchdogTimeout& t : named)
+      if (same(t, u.timeout)) groups.insert(t.group);
+    for (const WatchdogTimeout& t : named)
+      apart = apart && (t.rank != u.timeout.rank || !groups.contains(t.group));
+    if (groups.size() != 1 || !apart) continue;
+    u.settled = true;
+    u.timeout.group = *groups.begin();
+    add_timeout(u.timeout, u.place);
+  }
+}
+
 // Timeouts whose group no line names: those with numbers close to each other are one group, and
 // those without a number one a kind of operation.
 void CommLogs::State::settle_unnamed() {
+  name_by_call();
   std::vector<Unnamed*> numbered;
   for (Unnamed& u : unnamed) {
     if (u.settled) continue;

@@ -234,6 +234,38 @@ TEST(NcclLog, ReadsWhatADetailedCheckCompared) {
   EXPECT_EQ(log.records.compared[0].instead.sequence, 9);
 }
 
+TEST(NcclLog, ReadsWhatRanksOfEarlyVersionsCompared) {
+  ReadLog log = read_log(
+      "Detected mismatch between collectives on ranks. Rank 3 is running inconsistent collective: "
+      "CollectiveFingerPrint(OpType=BROADCAST, TensorShape=[34], TensorDtypes=Float, x\n");
+  ASSERT_EQ(log.records.compared.size(), 1U);
+  EXPECT_EQ(log.records.compared[0].rank, 3);
+  EXPECT_FALSE(log.records.compared[0].other);
+  EXPECT_EQ(log.records.compared[0].call.in_elements, 34);
+  log = read_log(
+      "Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+      "CollectiveFingerPrint(OpType=ALLREDUCE, TensorShape=[8]), but Rank 1 is running collective: "
+      "REDUCE.\n");
+  ASSERT_EQ(log.records.compared.size(), 1U);
+  EXPECT_EQ(log.records.compared[0].other, 1);
+  EXPECT_EQ(log.records.strings[log.records.compared[0].instead.name], "REDUCE");
+}
+
+// Only some ranks name their group; the others wait in the same call.
+TEST(NcclLog, FindsTheGroupOfATimeoutByItsCall) {
+  const std::string call = "SeqNum=7, OpType=ALLREDUCE, NumelIn=64, NumelOut=64";
+  const std::string named =
+      "[PG 1 Rank 0] Timeout at NCCL work: 7, last enqueued NCCL work: 9, "
+      "last completed NCCL work: 6.\n";
+  const ReadLog log = read_log(timeout_of(0, call) + timeout_of(2, call) + named);
+  ASSERT_EQ(log.records.timeouts.size(), 2U);
+  EXPECT_EQ(log.records.timeouts[0].group, log.records.timeouts[1].group);
+  const ReadLog other =
+      read_log(timeout_of(0, call) +
+               timeout_of(2, "SeqNum=7, OpType=ALLREDUCE, NumelIn=65, NumelOut=65") + named);
+  EXPECT_NE(other.records.timeouts[0].group, other.records.timeouts[1].group);
+}
+
 TEST(NcclLog, ReadsRanksThatMissedABarrier) {
   const ReadLog log = read_log(
       "[E ProcessGroupGloo.cpp:138] [Rank 0]: Rank 4 failed to pass monitoredBarrier in 2000 ms\n"

@@ -140,6 +140,9 @@ bool wrote_something(const HangResult& r, const std::vector<int>& ranks) {
 
 Message words_of(const HangResult& r, const HangFinding& f) {
   const RecordedGroup& group = r.records.groups[f.group];
+  if (!f.numbers.empty() && f.call && !f.instead)
+    return msg::differs_from_another(f.numbers, printable(f.call->name),
+                                     value_if(!f.call->sizes.empty(), printable(f.call->sizes)));
   if (!f.numbers.empty() && f.call && f.instead && f.call->sequence != f.instead->sequence)
     return msg::other_number(they_of(r, f), printable(f.instead->name), f.instead->sequence,
                              others_of(r, f), printable(f.call->name), f.call->sequence);
@@ -381,7 +384,8 @@ std::string finding_text(const HangResult& r, const HangFinding& f, bool only, s
   const bool absent =
       f.kind == HangKind::missing || f.kind == HangKind::no_record || f.kind == HangKind::waiting;
   const bool pair = f.kind == HangKind::unpaired;
-  if (f.call) out += call_line(r, f.group, absent || pair ? "waiting in" : "most call", *f.call);
+  const char* label = absent || pair ? "waiting in" : f.instead ? "most call" : "calls";
+  if (f.call) out += call_line(r, f.group, label, *f.call);
   if (f.instead) out += call_line(r, f.group, absent ? "came last to" : "instead", *f.instead);
   return out;
 }
