@@ -359,6 +359,7 @@ def live(
     *,
     silent: float | str | None = None,
     stuck: float | str | None = None,
+    reading: Reading | Mapping[str, object] | None = None,
 ) -> Live:
     """Follows a running job by the files that it writes: step times, late ranks, waiting apart
     from transfer, silent ranks, stuck collectives.
@@ -371,16 +372,20 @@ def live(
         60s.
     stuck: Time after which a collective that only some ranks have left is stuck. Give seconds,
         or '20ms'. Default: 30s.
+    reading: How traces, logs and lists of step times are read. Give Reading(log_pattern), or a
+        dict.
     """
     with files() as place:
         arguments = arguments_of(
             "live",
-            "",
+            "log-pattern",
             {
                 "silent": flag("silent", silent),
                 "stuck": flag("stuck", stuck),
             },
-            [],
+            [
+                options_from("Reading", reading),
+            ],
             place,
         )
         arguments += ["--", *place.paths_of(sources)]

@@ -36,7 +36,7 @@ constexpr auto functions = std::to_array<VerbParameters>({
     {"check", "model machine global-batch seq gpus recompute unit", "Job Reading"},
     {"digest", "out threads", ""},
     // One reading; stepscope.follow() reads again and again.
-    {"live", "silent stuck", "", "once interval for on openmetrics serve token-file plain"},
+    {"live", "silent stuck", "Reading", "once interval for on openmetrics serve token-file plain"},
     {"hang", "", ""},
     {"memory", "top", ""},
     {"stacks", "against trace steps format rules lasti", "Join Trees Reading"},

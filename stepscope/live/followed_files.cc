@@ -80,9 +80,9 @@ void FollowedFiles::add(const std::string& path) {
     return;
   }
   // A file that appears while the job is followed is read from its start.
-  const std::uint64_t most_old =
-      looked_ ? std::numeric_limits<std::uint64_t>::max() : limits_.most_old;
-  Followed& file = files_.emplace_back(path, most_old);
+  FollowLimits limits = limits_;
+  if (looked_) limits.most_old = std::numeric_limits<std::uint64_t>::max();
+  Followed& file = files_.emplace_back(path, limits);
   struct stat at{};
   if (!looked_ && ::stat(path.c_str(), &at) == 0) file.age = age_of(at);
 }

@@ -24,12 +24,14 @@
 #include "stepscope/live/file_tail.h"
 #include "stepscope/live/line_source.h"
 #include "stepscope/live/ras_client.h"
+#include "stepscope/read/log/line_pattern.h"
 
 namespace stepscope {
 
 struct FollowLimits {
   std::uint64_t most_old = std::uint64_t{8} << 20;  // bytes of each file that existed before
   std::size_t most_files = 65'536;
+  std::optional<LinePattern> pattern{};  // of the lines of a log that report on a step
 };
 
 struct FollowTotals {
@@ -68,7 +70,8 @@ class FollowedFiles {
 
  private:
   struct Followed {
-    Followed(const std::string& path, std::uint64_t most_old) : tail(path, most_old), lines(path) {}
+    Followed(const std::string& path, const FollowLimits& limits)
+        : tail(path, limits.most_old), lines(path, limits.pattern) {}
 
     FileTail tail;
     LineSource lines;

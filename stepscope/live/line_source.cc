@@ -85,7 +85,7 @@ void LineSource::take(std::string_view line, JobState& state, double when) {
     case LineKind::steps:
       return take_step(line, state, when);
     case LineKind::log:
-      if (!log_) log_ = std::make_unique<LogFollower>();
+      if (!log_) log_ = std::make_unique<LogFollower>(pattern_);
       return log_->take(line);
     case LineKind::unknown:
       ++not_understood_;

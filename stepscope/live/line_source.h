@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "stepscope/live/job_state.h"
 #include "stepscope/read/log/follow_log.h"
+#include "stepscope/read/log/line_pattern.h"
 #include "stepscope/read/nccl/inspector_log.h"
 
 namespace stepscope {
@@ -24,7 +26,9 @@ inline constexpr std::array<std::string_view, 6> line_kind_names = {
 
 class LineSource {
  public:
-  explicit LineSource(std::string path) : path_(std::move(path)) {}
+  // `pattern`: of the lines of a log that report on a step.
+  explicit LineSource(std::string path, std::optional<LinePattern> pattern = {})
+      : path_(std::move(path)), pattern_(std::move(pattern)) {}
 
   // `when`: seconds of the state's clock at which the line was written, or read.
   void take(std::string_view line, JobState& state, double when);
@@ -51,6 +55,7 @@ class LineSource {
   std::size_t process(JobState& state, const std::string& host, std::int64_t pid);
 
   std::string path_;
+  std::optional<LinePattern> pattern_;
   LineKind kind_ = LineKind::unknown;
   std::uint64_t lines_ = 0;
   std::uint64_t not_understood_ = 0;

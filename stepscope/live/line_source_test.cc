@@ -89,6 +89,15 @@ TEST(LineSource, GivesEachStepOfALogOnceInBoundedMemory) {
   EXPECT_EQ(state.curve().last(), 4999);
 }
 
+TEST(LineSource, ReadsALogByItsPattern) {
+  JobState state;
+  LineSource source("train.log", *parse_line_pattern("it {step} took {s} s"));
+  for (int s = 0; s < 9; ++s) source.take("it " + std::to_string(s) + " took 0.25 s", state, s);
+  source.flush(state, 9);
+  EXPECT_EQ(state.curve().steps(), 9);
+  EXPECT_EQ(state.curve().recent_ns(), 250e6);
+}
+
 TEST(LineSource, LeavesOutDurationsThatTheGpuDidNotTime) {
   JobState state;
   LineSource source("a");

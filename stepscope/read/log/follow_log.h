@@ -5,16 +5,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "stepscope/event/job_log.h"
+#include "stepscope/read/log/line_pattern.h"
 
 namespace stepscope {
 
 class LogFollower {
  public:
-  LogFollower();
+  // With a pattern its lines come first, as in read_job_log().
+  explicit LogFollower(std::optional<LinePattern> pattern = {});
   ~LogFollower();
   LogFollower(const LogFollower&) = delete;
   LogFollower& operator=(const LogFollower&) = delete;

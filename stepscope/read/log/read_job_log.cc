@@ -266,11 +266,15 @@ Result<std::optional<JobLog>> read_lines(ByteSource& source, std::string_view pa
 }  // namespace
 
 struct LogFollower::State {
+  explicit State(std::optional<LinePattern> described) : pattern(std::move(described)) {}
+
   JobLog log = empty_log();
-  LogReader reader{log, TimeUnit::ms};
+  std::optional<LinePattern> pattern;
+  LogReader reader{log, TimeUnit::ms, pattern ? &*pattern : nullptr};
 };
 
-LogFollower::LogFollower() : state_(std::make_unique<State>()) {}
+LogFollower::LogFollower(std::optional<LinePattern> pattern)
+    : state_(std::make_unique<State>(std::move(pattern))) {}
 LogFollower::~LogFollower() = default;
 
 void LogFollower::take(std::string_view line) { state_->reader.feed(line); }

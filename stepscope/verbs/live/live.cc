@@ -33,7 +33,13 @@ LiveFollower::LiveFollower(const LiveRequest& request)
 
 Result<LiveFollower> LiveFollower::open(const LiveRequest& request) {
   raise_open_files();
-  LiveFollower follower(request);
+  LiveRequest described = request;
+  if (!request.log_pattern.empty()) {
+    auto pattern = parse_line_pattern(request.log_pattern);
+    if (!pattern) return pattern.error();
+    described.follow.pattern = *std::move(pattern);
+  }
+  LiveFollower follower(described);
   if (auto looked = follower.files_->look(); !looked) return looked.error();
   return follower;
 }

@@ -21,8 +21,9 @@ struct LiveRequest {
   double interval_s = 1;  // between two readings
   LiveLimits limits{};
   FollowLimits follow{};
-  bool once = false;  // reads what is there, and ends
-  double for_s = 0;   // ends after this time; 0: does not
+  std::string log_pattern{};  // of the lines that report on a step (read/log/line_pattern.h)
+  bool once = false;          // reads what is there, and ends
+  double for_s = 0;           // ends after this time; 0: does not
 };
 
 // The job as it is known now. Valid during the call that gives it.

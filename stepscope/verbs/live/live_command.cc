@@ -24,6 +24,7 @@
 #include "stepscope/metrics/metrics_output.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
+#include "stepscope/verbs/inputs/measuring_flags.h"
 #include "stepscope/verbs/live/live.h"
 #include "stepscope/verbs/live/live_json.h"
 #include "stepscope/verbs/live/live_metrics.h"
@@ -57,6 +58,7 @@ void declare(CLI::App& app, LiveFlags& f) {
                  "(FILE.ras.json); or HOST:PORT of the RAS service of an NCCL job")
       ->required()
       ->type_name("PATH");
+  declare_log_pattern(app, f.request.log_pattern);
   app.add_flag("--once", f.request.once, "Read what is there, show it, and end")->group("Watching");
   declare_json(app, f.json);
   as_seconds(app.add_option("--interval", f.request.interval_s, "Time between two readings"), 0.05,
