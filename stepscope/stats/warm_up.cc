@@ -72,6 +72,12 @@ bool differs(std::span<const double> head, std::span<const double> tail) {
   return change > standard_errors * error && change > least_change * *median(tail);
 }
 
+// A long part that was faster is no warm-up: the later values are slower, which is worth knowing.
+bool long_and_fast(std::span<const double> head, std::span<const double> tail) {
+  constexpr std::size_t part = 4;
+  return part * head.size() > head.size() + tail.size() && *median(head) < *median(tail);
+}
+
 // If the tail has a trend, its standard error is meaningless.
 bool still_moves(std::span<const double> head, std::span<const double> tail) {
   const auto limits = hampel_limits(tail, 2);
@@ -99,7 +105,7 @@ WarmUp find_warm_up(std::span<const double> values) {
   const auto head = all.first(change);
   const auto tail = all.subspan(change);
   found.unsettled = 2 * change + 1 >= y.size() && still_moves(head, tail);
-  if (!found.unsettled && differs(head, tail))
+  if (!found.unsettled && !long_and_fast(head, tail) && differs(head, tail))
     found.count = std::min(found.count + change * group, values.size() / 2);
   return found;
 }

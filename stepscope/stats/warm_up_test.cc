@@ -65,6 +65,15 @@ TEST(WarmUp, MayAlsoBeFaster) {
   EXPECT_LE(found.count, 70U);
 }
 
+// Later steps that are slower are worth knowing.
+TEST(WarmUp, IsNotALongPartThatWasFaster) {
+  Doubles x = steady(400, 0.3, 3);
+  for (std::size_t i = 0; i < 150; ++i) x[i] *= 0.9;
+  EXPECT_EQ(find_warm_up(x).count, 0U);
+  for (std::size_t i = 0; i < 150; ++i) x[i] *= 1.1 / 0.9;
+  EXPECT_GE(find_warm_up(x).count, 140U);
+}
+
 TEST(WarmUp, SteadyStepsHaveNone) {
   int cut = 0;
   for (unsigned seed = 0; seed < 500; ++seed)

@@ -77,7 +77,7 @@ Message steps_sentence(const CheckResult& c, Value too_few) {
                             arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
                             Digits{arm.n_eff}, std::move(too_few),
                             value_if(warm_up.steps > 0, warm_up.steps),
-                            Digits{warm_up.times_as_long});
+                            Digits{warm_up.times_as_long}, warm_up.faster);
 }
 
 CheckLine steps_line(const CheckResult& c) {
