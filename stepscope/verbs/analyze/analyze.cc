@@ -239,6 +239,7 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.job.collectives.matches.hosts.given = described->domain.has_value();
   a.machine = machine_of(*described, a.job.ranks);
   judge(request, *described, read->run.world_size, progress, result);
+  if (!read->others.empty()) a.warnings.push_back(msg::folder_has_others(read->others));
   if (nothing_before_cut(a)) {
     forget_devices(a.job);
     fail(progress, result.failures, no_whole_step(a.inputs, {}));

@@ -142,6 +142,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   if (!c.gpu_use) c.gpu_use = gpu_use_of_logs(read->gpu_logs);
   std::ranges::move(read->gpu_log_errors, std::back_inserter(c.failures));
   c.run = std::move(read->run);
+  if (!read->others.empty()) c.warnings.push_back(msg::folder_has_others(read->others));
   LaunchSteps launch{.name = c.input, .source = say(msg::trace_of_ranks(read->ranks.size()))};
   std::vector<NumberedStep> steps;
   for (const Step& s : c.job->steps.counted) {

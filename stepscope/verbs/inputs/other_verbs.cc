@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "stepscope/base/ascii.h"
@@ -76,23 +77,48 @@ bool has_step_times(const FileHead& head, const std::string& path) {
   return log && !steps_of(*log).steps.empty();
 }
 
-// The commands, that of `check` only where `check_too`. They are those whose readers take the first
-// bytes of the file.
-std::vector<std::string> commands_of(const std::string& path, bool check_too) {
+// What stands in front of the file's name, that of `check` only where `check_too`. They are those
+// whose readers take the first bytes of the file.
+std::vector<std::string> readers_of(const std::string& path, bool check_too) {
   const auto head = head_of_file(path);
   if (!head) return {};
+  std::vector<std::string> verbs;
+  if (begins_comm_file(*head, path)) verbs.emplace_back("hang");
+  if (begins_memory_snapshot(*head, path)) verbs.emplace_back("memory");
+  if (is_measured(*head, path)) verbs.emplace_back("calibrate MACHINE.json --from");
+  if (verbs.empty() && is_profile(*head, path)) verbs.emplace_back("stacks");
+  if (check_too && has_step_times(*head, path)) verbs.emplace_back("check");
+  if (!verbs.empty() || !head->whole || !path.ends_with(".json")) return verbs;
+  if (machine_named(path)) verbs.emplace_back("predict MODEL --machine");
+  if (find_model(path)) verbs.emplace_back("predict");
+  return verbs;
+}
+
+std::string command_of(const std::string& verb, const std::string& path) {
+  return "stepscope " + verb + ' ' + path;
+}
+
+std::vector<std::string> commands_of(const std::string& path, bool check_too) {
   std::vector<std::string> commands;
-  const auto add = [&](const std::string& verb) { commands.push_back("stepscope " + verb); };
-  if (begins_comm_file(*head, path)) add("hang " + path);
-  if (begins_memory_snapshot(*head, path)) add("memory " + path);
-  if (is_measured(*head, path)) add("calibrate MACHINE.json --from " + path);
-  if (commands.empty() && is_profile(*head, path)) add("stacks " + path);
-  if (check_too && has_step_times(*head, path)) add("check " + path);
-  if (!commands.empty() || !head->whole || !path.ends_with(".json")) return commands;
-  if (machine_named(path)) add("predict MODEL --machine " + path);
-  if (find_model(path)) add("predict " + path);
+  for (const std::string& verb : readers_of(path, check_too))
+    commands.push_back(command_of(verb, path));
   return commands;
 }
+
+// The regular files of a folder, by name.
+std::vector<std::string> files_of(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code code;
+  for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end;
+       at.increment(code)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) files.push_back(at->path().string());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+constexpr std::size_t most_files = 16;
 
 }  // namespace
 
@@ -113,16 +139,8 @@ std::vector<std::string> commands_that_read(const std::string& path) {
 }
 
 std::vector<std::string> commands_for_folder(const std::string& folder) {
-  constexpr std::size_t most_files = 16;
   constexpr std::size_t most_commands = 3;
-  std::vector<std::string> files;
-  std::error_code code;
-  for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end;
-       at.increment(code)) {
-    std::error_code ignored;
-    if (at->is_regular_file(ignored)) files.push_back(at->path().string());
-  }
-  std::ranges::sort(files);
+  std::vector<std::string> files = files_of(folder);
   if (files.size() > most_files) files.resize(most_files);
   std::vector<std::string> commands;
   for (const std::string& file : files) {
@@ -130,6 +148,37 @@ std::vector<std::string> commands_for_folder(const std::string& folder) {
     if (commands.size() == most_commands || !bytes || *bytes > most_table_bytes) continue;
     std::vector<std::string> of_file = commands_that_read(file);
     if (!of_file.empty()) commands.push_back(std::move(of_file.front()));
+  }
+  return commands;
+}
+
+std::vector<std::string> commands_for_others(const std::string& folder,
+                                             std::span<const std::string> read) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    std::error_code code;
+    return std::filesystem::equivalent(a, b, code) && !code;
+  };
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_verb;
+  std::size_t looked = 0;
+  for (const std::string& file : files_of(folder)) {
+    const auto bytes = file_size(file);
+    if (!bytes || *bytes > most_table_bytes) continue;
+    if (std::ranges::any_of(read, [&](const std::string& r) { return same(r, file); })) continue;
+    if (++looked > most_files) break;
+    for (const std::string& verb : readers_of(file, true)) {
+      if (verb.starts_with("predict")) continue;
+      auto at = std::ranges::find(by_verb, verb, [](const auto& v) { return v.first; });
+      if (at == by_verb.end()) at = by_verb.insert(at, {verb, {}});
+      at->second.push_back(file);
+    }
+  }
+  std::vector<std::string> commands;
+  for (const auto& [verb, files] : by_verb) {
+    // Whatever a job left as it ended is one account.
+    const bool whole = verb == "hang" && files.size() > 1;
+    commands.push_back(command_of(verb, whole ? folder : files.front()));
+    if (!whole && files.size() > 1)
+      commands.back() += " (and " + std::to_string(files.size() - 1) + " more)";
   }
   return commands;
 }

@@ -2,6 +2,7 @@
 // Which verb a file belongs to that is no trace, for the error about it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace stepscope {
 // For the first three files of a folder, by name, that some verb reads: one command each. Looks at
 // 16 files of at most 16 MiB.
 [[nodiscard]] std::vector<std::string> commands_for_folder(const std::string& folder);
+
+// Commands for the files of a folder that are not among `read`: one a verb, with the number of its
+// further files. Looks at the first 16 such files of at most 16 MiB.
+[[nodiscard]] std::vector<std::string> commands_for_others(const std::string& folder,
+                                                           std::span<const std::string> read);
 
 // The error of a verb that reads step times: where other verbs read its file, it names them.
 [[nodiscard]] Error with_other_verbs(Error error);

@@ -52,6 +52,20 @@ TEST_F(OtherVerbs, AnErrorAboutATraceNamesAnalyze) {
   EXPECT_EQ(with_analyze({.what = "no file is named"}).what, "no file is named");
 }
 
+TEST_F(OtherVerbs, NameTheOtherFilesOfAFolderOnceAVerb) {
+  const std::string trace = write("a.json", R"({"schemaVersion":1,"traceEvents":[]})");
+  const std::string nccl = write("nccl.log", nccl_line);
+  static_cast<void>(write("steps1.txt", "101.5\n102.5\n101.7\n"));
+  static_cast<void>(write("steps2.txt", "101.5\n102.5\n101.7\n"));
+  const std::vector<std::string> read = {trace};
+  const std::string folder = dir_.string();
+  EXPECT_EQ(
+      commands_for_others(folder, read),
+      (Verbs{"stepscope hang " + nccl, "stepscope check " + folder + "/steps1.txt (and 1 more)"}));
+  static_cast<void>(write("nccl2.log", nccl_line));
+  EXPECT_EQ(commands_for_others(folder, read).front(), "stepscope hang " + folder);
+}
+
 TEST_F(OtherVerbs, AreThoseWhoseReadersTakeTheFile) {
   EXPECT_EQ(verbs(write("nccl.log", nccl_line)), Verbs{"hang"});
   EXPECT_EQ(verbs(write("steps.txt", "101.5\n102.5\n101.7\n")), Verbs{"check"});

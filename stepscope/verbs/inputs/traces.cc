@@ -113,6 +113,21 @@ void name_other_verbs(Run& run) {
 
 namespace {
 
+// Commands for the files of named folders that are neither traces nor logs of GPUs.
+std::vector<std::string> other_files(std::span<const std::string> inputs, const ReadTraces& read) {
+  std::vector<std::string> known;
+  for (const InputReport& i : read.run.inputs) known.push_back(i.path);
+  for (const GpuLog& log : read.gpu_logs) known.push_back(log.path);
+  std::vector<std::string> commands;
+  for (const std::string& input : inputs) {
+    std::error_code code;
+    if (is_url(input) || !std::filesystem::is_directory(input, code)) continue;
+    for (std::string& command : commands_for_others(input, known))
+      commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
 // Whether all processes see the same files; each of them gets the same answer.
 Result<Done> same_files(Crew& crew, std::span<const std::string> files) {
   std::string own;
@@ -225,6 +240,7 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
   if (const auto possible = check_sizes(request.sizes, read.run.world_size); !possible)
     return possible.error();
   name_other_verbs(read.run);
+  if (request.crew == nullptr) read.others = other_files(request.inputs, read);
   if (progress.stopped()) return interrupted();
   fail_inputs(read.run, progress, read.failures);
   for (const Error& e : read.run.errors) fail(progress, read.failures, e);

@@ -50,6 +50,7 @@ struct ReadTraces {
   std::vector<Error> gpu_log_errors;  // logs of GPUs that say nothing
   double seconds = 0;                 // that reading took
   std::vector<Error> failures;        // files that could not be read
+  std::vector<std::string> others;    // commands for other files of a folder that was named
 };
 
 // Reads what can be read. `ranks` is empty where nothing is left; `failures` then say why. Errors:
