@@ -123,7 +123,7 @@ std::string why_other_job(const Capture& a, const Capture& b) {
 
 bool tied(const Capture& a, const Capture& b) {
   return (!a.ranks.empty() && !b.ranks.empty()) || (a.name_rank && b.name_rank) ||
-         (a.communicates && b.communicates);
+         (a.communicates && b.communicates && a.epoch && b.epoch);
 }
 
 std::vector<Capture> captures_of(const std::vector<FileTraces>& files,
@@ -231,6 +231,10 @@ JobsOfFiles jobs_of(const std::vector<FileTraces>& files, const std::vector<std:
         why = why_other_job(captures[*k], captures[i]);
         if (!why.empty()) other = *k;
       }
+      const Capture& first = captures[other];
+      if (why.empty() && first.communicates && captures[i].communicates)
+        why =
+            "neither ranks nor clocks tie it to that one; put ranks into the names, as rank0.json";
       if (why.empty()) why = "neither a rank of its own nor a collective ties it to that one";
       out.left_out[i] = "belongs to another job than " + paths[other] + ": " + why;
     }

@@ -37,7 +37,8 @@ struct JobsOfFiles {
 // they are not windows of one process, if their clocks count from the epoch and the captures lie
 // apart (by 10 s; by 10 minutes if both communicate and may be of two hosts, whose clocks differ),
 // or if their devices differ and no metadata says that they are ranks of one world. Two files are
-// tied if the metadata of both name ranks, if the names of both do, or if both communicate.
+// tied if the metadata of both name ranks, if the names of both do, or if both communicate and
+// their clocks count from the epoch.
 [[nodiscard]] JobsOfFiles jobs_of(const std::vector<FileTraces>& files,
                                   const std::vector<std::string>& paths);
 

@@ -68,6 +68,13 @@ TEST(OneJob, NamesOrCollectivesTieFilesWithoutMetadata) {
   EXPECT_EQ(
       job_of({{.path = "x", .communicates = true}, {.path = "y", .communicates = true}}).first,
       (Kept{true, true}));
+  // Clocks that cannot be compared do not show one job.
+  const auto clocks = job_of({{.path = "x", .begin_s = -1, .communicates = true},
+                              {.path = "y", .begin_s = -1, .communicates = true}});
+  EXPECT_EQ(clocks.first, (Kept{true, false}));
+  EXPECT_EQ(clocks.second.at(0),
+            "belongs to another job than x: neither ranks nor clocks tie it to that one; put ranks "
+            "into the names, as rank0.json");
   const auto [kept, why] = job_of({{.path = "x"}, {.path = "y"}});
   EXPECT_EQ(kept, (Kept{true, false}));
   EXPECT_EQ(why.at(0),
