@@ -222,6 +222,8 @@ bool take_timers(const LogLine& line, LogState& state) {
   const std::size_t at = line.text.find(title);
   if (at == std::string_view::npos) return false;
   std::optional rest = line.text.substr(at + title.size());
+  // DeepSpeed before 0.9 wrote whole words; its lines have "rank=0 time (ms)".
+  const bool old = contains(line.text, "rank=");
   double whole_step = 0;
   int parts = 0;
   for (std::string_view field; take_field(rest, field);) {
@@ -233,9 +235,11 @@ bool take_timers(const LogLine& line, LogState& state) {
     const bool deepspeed = name.starts_with("fwd") || name.starts_with("bwd") ||
                            name.starts_with("step") || name.starts_with("optimizer_") ||
                            name.starts_with("pipe_") || name == "train_batch" ||
-                           name == "batch_input";
+                           name == "batch_input" || name.ends_with("_microstep") ||
+                           (old && (name.starts_with("forward") || name.starts_with("backward")));
     state.time(deepspeed ? deepspeed_log.tool : megatron_log.tool, name, *ms);
-    if (name == "fwd" || name == "bwd" || name == "step") {
+    if (name == "fwd" || name == "bwd" || name == "step" ||
+        (old && (name == "forward" || name == "backward"))) {
       whole_step += *ms;
       ++parts;
     }

@@ -50,14 +50,33 @@ Result<std::vector<Trace>> refuse_nsys_json(const std::string& path, const ReadC
                .hint = "export the report with `nsys export --type sqlite REPORT.nsys-rep`"};
 }
 
+// PyTorch's ExecutionTraceObserver ("schema": "1.1.1-chakra.0.0.4", then "nodes"), Chakra's
+// messages, each with its length in front, the first with the schema or the version, and its JSON.
+bool is_execution_trace(std::string_view head) {
+  if (!head.starts_with('{'))
+    return contains(head.substr(0, 12), "\x0a\x06schema") ||
+           contains(head.substr(0, 32), "chakra.");
+  const std::string_view begin = head.substr(0, 400);
+  return contains(begin, "\"workload_graph\"") ||
+         (contains(begin, "\"schema\"") && contains(begin, "\"nodes\"") &&
+          !contains(head, "\"traceEvents\""));
+}
+
+Result<std::vector<Trace>> refuse_execution_trace(const std::string& path, const ReadControl&) {
+  return Error{.what = "is an execution trace (Chakra, ExecutionTraceObserver), which is not read",
+               .file = path,
+               .hint = "give the torch.profiler trace that was recorded with it"};
+}
+
 // Files that are not JSON, or of no known format, get the error of the Kineto reader, which names
 // the byte.
-constexpr std::array<Format, 7> all = {{
+constexpr std::array<Format, 8> all = {{
     {"digest", is_digest, read_file<read_digest_from>, digest_endings},
     {"nsys", is_sqlite, read_nsys, sqlite_endings},
     {"xplane", is_xplane, read_file<read_xplane_from>, xplane_endings},
     {"perfetto", is_perfetto, read_file<read_perfetto_from>, perfetto_endings},
     {"nsys_json", is_nsys_json, refuse_nsys_json, json_endings},
+    {"execution_trace", is_execution_trace, refuse_execution_trace, json_endings},
     {"rocprof", is_rocprof, read_file<read_rocprof_from>, json_endings},
     {"kineto", [](std::string_view) { return true; }, read_kineto, json_endings},
 }};

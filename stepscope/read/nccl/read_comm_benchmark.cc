@@ -200,6 +200,11 @@ class BenchmarkReader {
     words_of(line, words_);
     if (words_.empty() || std::isdigit(static_cast<unsigned char>(words_[0].front())) == 0) return;
     const auto size = clean_integer(words_[0]);
+    // Before nccl-tests 2.13 the columns of an absent reduction or root are blank.
+    if (!osu_ && words_.size() + 1 == count_ && redop_ && !root_ && *redop_ <= words_.size()) {
+      words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(*redop_), "none");
+      blank_ = true;
+    }
     if (osu_ ? words_.size() < 2 : words_.size() != count_ || !size) {
       if (size) ++out_.notes["rows_not_understood"];
       return;
@@ -278,7 +283,8 @@ class BenchmarkReader {
     if (out_.ranks == 0) tell_ranks();
   }
 
-  // Determines the kind from reduction, root and factor. All-gather and all-to-all look alike.
+  // Determines the kind from reduction, root and factor. All-gather and all-to-all look alike, but
+  // only all-to-all and send and receive once had a column for a reduction that they leave blank.
   void tell_kind() {
     if (best_algbw_ <= 0) return;
     const int n = out_.ranks;
@@ -286,7 +292,11 @@ class BenchmarkReader {
       const auto factor = busbw_factor(kind, n);
       return factor && std::fabs(factor_ - *factor) < 0.01;
     };
-    if (rooted_)
+    if (blank_)
+      out_.kind = n > 2 && is(CollectiveKind::all_to_all)  ? CollectiveKind::all_to_all
+                  : n > 2 && is(CollectiveKind::send_recv) ? CollectiveKind::send_recv
+                                                           : CollectiveKind::unknown;
+    else if (rooted_)
       out_.kind = reduces_ ? CollectiveKind::reduce : CollectiveKind::broadcast;
     else if (reduces_ && n > 2 && is(CollectiveKind::all_reduce))
       out_.kind = CollectiveKind::all_reduce;
@@ -319,6 +329,7 @@ class BenchmarkReader {
   double rate_unit_ = 0;  // bytes/s of a printed rate; 0: times are printed
   bool reduces_ = false;
   bool rooted_ = false;
+  bool blank_ = false;  // a column for the reduction, and none in the rows
   bool groups_ = false;
   std::set<std::int64_t> ranks_;
   std::map<std::string, int> hosts_;

@@ -88,6 +88,23 @@ TEST(CommBenchmark, OfOtherVersionsAndBehindALauncher) {
   EXPECT_EQ(more.ranks, 4);  // 39.32 / 52.43 = 3 / 4
 }
 
+// nccl-tests 2.0 to 2.12 leave the column of a missing reduction blank.
+TEST(CommBenchmark, OfAnAllToAllWithABlankColumn) {
+  std::string ranks;
+  for (int r = 0; r < 8; ++r)
+    ranks += "#   Rank  " + std::to_string(r) + " Pid 7 on h device  0 [0x00] A100-SXM4-40GB\n";
+  const CommBenchmark b = benchmark_of(ranks +
+                                       "#       size         count    type   redop     time   "
+                                       "algbw   busbw  error     time   algbw   "
+                                       "busbw  error\n"
+                                       "   134217728       4194304   float            633.6  "
+                                       "211.83  185.35    N/A    620.9  216.17  "
+                                       "189.15    N/A\n");
+  EXPECT_EQ(b.kind, CollectiveKind::all_to_all);
+  ASSERT_EQ(b.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(b.points[0].time.count(), 633.6e-6);
+}
+
 TEST(CommBenchmark, WhatTheFiguresTellWhereTheTextDoesNot) {
   const std::string row =
       "134217728 33554432 float sum -1 857.6 156.51 273.89 0 819.6 163.76 286.58 0\n";
