@@ -346,6 +346,11 @@ Message find_culprit(const JobResult& job, BoundBy bound, const std::optional<Mf
   }
 }
 
+// Whether the FLOPs of some products are unknown, so that the others' are a lower bound.
+bool of_some_flops(const Message& warning) {
+  return warning.kind == MessageKind::mfu_of_unknown_flops;
+}
+
 Message mfu_text(const std::optional<MfuBudget>& mfu) {
   if (!mfu) return {};
   if (mfu->mfu)
@@ -354,7 +359,7 @@ Message mfu_text(const std::optional<MfuBudget>& mfu) {
   // Without model FLOPs the products' share is all that can be said, and only where it says much.
   // More than the peak is no share of it: a note says that the peak or its format is wrong.
   if (mfu->hfu && *mfu->hfu >= threshold::least_hfu && *mfu->hfu <= 1)
-    return msg::hfu_of_peak(Percent{*mfu->hfu});
+    return msg::hfu_of_peak(Percent{*mfu->hfu}, std::ranges::any_of(mfu->warnings, of_some_flops));
   return {};
 }
 

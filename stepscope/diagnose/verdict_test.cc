@@ -259,6 +259,8 @@ TEST(Verdict, MfuIsInTheSentenceAndHfuStandsForItWithoutModelFlops) {
   MfuBudget mfu;
   mfu.hfu = 0.5;
   EXPECT_TRUE(says(say_stopped(find_verdict(t.job, mfu).sentence), "use 50.0 % of the peak (HFU)"));
+  mfu.warnings = {msg::mfu_of_unknown_flops(Digits{40})};
+  EXPECT_TRUE(says(say_stopped(find_verdict(t.job, mfu).sentence), "use at least 50.0 %"));
   mfu.mfu = 0.352;
   mfu.convention = "causal attention counted half";
   EXPECT_TRUE(says(say_stopped(find_verdict(t.job, mfu).sentence),
