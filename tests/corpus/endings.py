@@ -42,6 +42,17 @@ text("compared_sizes.log", "[rank1]: RuntimeError: Detected mismatch between col
      PRINT.format(1, 31, "ALLREDUCE", 4096) + ", but " + PRINT.format(0, 31, "ALLREDUCE", 512) + ".\n")
 text("compared_numbers.log", "RuntimeError: Detected mismatch between collectives on ranks. " +
      PRINT.format(3, 18, "ALLREDUCE", 8) + ", but " + PRINT.format(0, 22, "ALLREDUCE", 8) + ".\n")
+ALONE = ("RuntimeError: Detected mismatch between collectives on ranks. Rank {} is running inconsistent collective: "
+         "CollectiveFingerPrint(OpType={}\n")
+text("alone_of_two.log", ALONE.format(3, "BARRIER") +
+     ALONE.format(0, "BROADCAST, TensorShape=[512], TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default))"))
+text("alone.log", ALONE.format(0, "BROADCAST, TensorShape=[512], TensorDtypes=Float"))
+text("short_other.log", "Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+     "CollectiveFingerPrint(OpType=ALLREDUCE, TensorShape=[8]), but Rank 1 is running collective: REDUCE.\n")
+# One line of a rank names the group, the lines of the others do not.
+text("named_on_some.log", "".join(timeout(r, REDUCE) for r in (0, 2, 3)) +
+     "[rank0]:[E1130 03:14:05.2 ProcessGroupNCCL.cpp:1664] [PG 1 Rank 0] Exception (either an error or timeout) detected by "
+     "watchdog at work: 77, last enqueued NCCL work: 79, last completed NCCL work: 76.\n")
 text("barrier.log", "RuntimeError: [Rank 0]: Ranks 4, 5 failed to pass monitoredBarrier in 60000 ms\n")
 
 # ---- NCCL ------------------------------------------------------------------------------------------------------------
@@ -73,6 +84,20 @@ text("oom_at_once.log", OOM.format("99.00 GiB", "70.00 GiB", "", "5.00 GiB", "1.
 text("oom_old.log", "RuntimeError: HIP out of memory. Tried to allocate 2.00 GiB (GPU 1; 63.98 GiB total capacity; 50.00 GiB already "
      "allocated; 1.00 GiB free; 62.00 GiB reserved in total by PyTorch)\n")
 
+text("oom_without_free.log", "XPU out of memory. Tried to allocate 5.00 GiB (GPU 0; 15.00 GiB total capacity; 13.00 GiB already "
+     "allocated; 13.50 GiB reserved in total by PyTorch)\n")
+text("oom_of_block.log", "!!! Exception during processing !!! Current platform can NOT allocate memory block with size larger than 4GB! "
+     "Tried to allocate 5.00 GiB (GPU  0; 15.56 GiB total capacity; 556.67 MiB already allocated; 2.70 GiB reserved in total by PyTorch)\n")
+text("oom_free_enough.log", "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 5.65 GiB "
+     "of which 5.65 GiB is free. Of the allocated memory 195.50 KiB is allocated by PyTorch, and 1.81 MiB is reserved by PyTorch but "
+     "unallocated.\n")
+text("oom_compiled.log", "XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. "
+     "Used 30.00G of 15.50G hbm. Exceeded hbm capacity by 14.50G.\n\nTotal hbm usage >= 30.52G:\n    reserved        530.00M \n"
+     "    program          14.00G \n    arguments        16.00G \n")
+text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M free. "
+     "Due to fragmentation, the largest contiguous region of free memory is 30.56M.; (0x0x0_HBM0)\n")
+text("oom_xla.log", "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 285212672 bytes.\n")
+
 # ---- launchers, schedulers, kernels ------------------------------------------------------------------------------------
 text("torchrun.log", "  time      : 2026-11-30_09:15:01\n  host      : n3\n  rank      : 9 (local_rank: 1)\n"
      "  exitcode  : -11 (pid: 3121)\n")
@@ -80,6 +105,38 @@ text("slurm_memory.log", "srun: error: n7: task 4: Out Of Memory\n")
 text("xid.txt", "[Mon Nov 30 09:14:58 2026] NVRM: Xid (PCI:0000:3b:00): 79, pid=3121, name=python, GPU has fallen off the bus.\n")
 text("host_memory.txt", "Nov 30 09:14:58 n3 kernel: Out of memory: Killed process 812 (python) total-vm:90kB, anon-rss:80kB\n")
 text("ordinary.log", "step 1 loss 2.0\nout of memory is a topic\nexit code 0\n")
+
+# ---- processes that a signal ended ---------------------------------------------------------------------------------------
+text("killed_in_shell.log", "step 7 loss 2.0\nKilled\n")
+text("killed_behind_a_bar.log", "  3%|x   | 12/345 [00:07<06:50,  1.23s/it]Killed\n")
+text("killed_in_script.log", "step 7 loss 2.0\n/var/spool/job4/slurm_script: line 28:  8156 Killed        python3 main.py\n")
+text("killed_job_of_shell.log", "[1]+  Killed                  python train.py\n")
+text("code_137.log", "step 7 loss 2.0\n[runner:error] Task exit with status code 137\n")
+text("code_137_kubectl.txt", "    Last State:     Terminated\n      Reason:       Error\n      Exit Code:    137\n")
+text("code_139_srun.log", "srun: error: n7: task 4: Exited with exit code 139\n")
+text("code_minus_9.log", "[2026-11-30 09:15:01,123] [ERROR] [launch.py:321:sigkill_handler] ['python', 'a.py'] exits with return code = -9\n")
+text("spawned.log", "Traceback (most recent call last):\n  File \"/w/train.py\", line 88, in <module>\n"
+     "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGKILL\n")
+text("loader_killed.log", "Traceback (most recent call last):\n  File \"/w/train.py\", line 88, in <module>\n"
+     "RuntimeError: DataLoader worker (pid 12847) is killed by signal: Killed. \n")
+text("one_killed_two_told.log", "srun: error: n7: task 4: Exited with exit code 137\n"
+     "slurmstepd: error: Detected 1 oom_kill event in StepId=5.0. Some of the step tasks have been OOM Killed.\n")
+text("memory_of_ray.log", "(raylet, ip=10.0.0.5) 3 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to "
+     "other reasons at node (ID: 9a8c, IP: 10.0.0.5) over the last time period.\n")
+text("no_memory_of_ray.log", "(raylet) 0 Workers (tasks / actors) killed due to memory pressure (OOM), 2 Workers crashed due to other "
+     "reasons at node (ID: 9a, IP: 10.0.0.5)\n")
+text("evicted.txt", "  Warning  Evicted  2m  kubelet  The node was low on resource: memory. Threshold quantity: 100Mi\n")
+text("limit_of_lsf.log", "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\n")
+text("words_of_exits.log", "exit code 0 is good, exit code 1 is not\nHTTP status code 404\nKilled two birds\nTerminated by choice\n")
+TABLE = "  time      : 2026-11-30_{}\n  host      : n3\n  rank      : {} (local_rank: 1)\n  exitcode  : 1 (pid: 312{})\n"
+text("two_launchers.log", TABLE.format("09:15:52", 3, 3) + "-----\n" + TABLE.format("09:15:01", 4, 4))
+
+# ---- ranks that do not reach each other ------------------------------------------------------------------------------------
+text("refused.log", "n1:116:116 [3] NCCL INFO Bootstrap : Using eth0:10.0.0.2<0>\n"
+     "n1:116:236 [3] misc/socket.cc:480 NCCL WARN socketStartConnect: Connect to 10.0.0.1<38007> failed : Software caused connection "
+     "abort\nn1:116:236 [3] NCCL INFO bootstrap.cc:270 -> 2\n")
+text("refused_early.log", "n1:185:186 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out\n")
+text("same_rank_twice.log", "n1:18:19 [0] bootstrap.cc:131 NCCL WARN Bootstrap Root : rank 1 of 8 ranks has already checked in\n")
 
 # ---- dumps of threads --------------------------------------------------------------------------------------------------
 DUMP = 'Process 1{0}: python fit.py\n\nThread 1{0} (active): "MainThread"\n{1}'

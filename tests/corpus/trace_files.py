@@ -55,6 +55,40 @@ def two_ranks(path):
         rank_of(k).write(path / f"rank{k}.json")
 
 
+@folder("with_other_files")
+def with_other_files(path):
+    two_ranks(path)
+    (path / "nccl.log").write_text(
+        "h:7:7 [0] NCCL INFO comm 0x5581 rank 0 nranks 2 cudaDev 0 busId 1000 commId 0xa1 - Init COMPLETE\n"
+    )
+    for n in (1, 2):
+        (path / f"train{n}.log").write_text("step_time_ms=101.5\nstep_time_ms=102.5\n" * 4)
+
+
+# Names, metadata and clocks do not show whether these are ranks of one job or runs of one program.
+@folder("no_rank_no_clock")
+def no_rank_no_clock(path):
+    for k, name in enumerate("ab"):
+        r = rank_of(k)
+        del r.head["distributedInfo"], r.head["baseTimeNanoseconds"]
+        r.write(path / f"{name}.json")
+
+
+@recording("execution_trace.json")
+def execution_trace():
+    return """{
+  "schema": "1.1.1-chakra.0.0.4", "pid": 7, "time": "2026-11-30 09:00:00", "start_ts": 12,
+  "nodes": [
+    {"id": 1, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 1}
+  ]
+}"""
+
+
+@recording("chakra.et")
+def chakra():
+    return b"\x17\x12\x10\x0a\x06schema\xea\x01\x051.0.1\x12\x03\x0a\x01p" * 4
+
+
 @folder("late_host")
 def late_host(path):
     for k in range(2):

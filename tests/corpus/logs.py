@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs and benchmarks print while they run, for logs.table: lines in the formats of their tools, with made-up
+values."""
+
+INPUTS = {}
+
+
+def text(name, lines):
+    INPUTS[name] = lambda path: path.write_text(lines, encoding="utf-8")
+
+
+# DeepSpeed before 0.9 writes whole words, and a progress bar whose mean lags behind stands on the same lines.
+BAR = "  3%|x         | {0}/345 [00:07<06:50,  1.23s/it]"
+TIMES = ("[2023-06-21 07:39:{0:02},626] [INFO] [logging.py:96:log_dist] [Rank 0] rank=0 time (ms) | forward{1}: 27.50 | "
+         "backward{1}: 73.50 | backward_inner{1}: 51.00 | backward_allreduce{1}: 22.50 | step{1}: 73.00\n")
+text("deepspeed_words.log",
+     "".join(BAR.format(n) + TIMES.format(n, "_microstep") + TIMES.format(n, "") for n in range(12, 40)))
+
+# Steps that become slower after a third of the run.
+text("slower_after_a_third.log",
+     "".join(f"step:{n + 1}/1600 train_time:{91 * min(n, 600) + 94 * max(n - 600, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
+text("faster_at_first.log",
+     "".join(f"step:{n + 1}/1600 train_time:{91 * min(n, 90) + 94 * max(n - 90, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
+
+# A program of its own.
+text("own_words.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for n in range(40)))
+
+# nccl-tests 2.0 to 2.12 leave the column of an absent reduction blank.
+text("alltoall.log",
+     "# nThread 1 nGpus 8 minBytes 1 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20 validation: 0\n" +
+     "".join(f"#   Rank  {r} Pid 7 on h device  {r} [0x00] A100-SXM4-40GB\n" for r in range(8)) +
+     "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
+     "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n" +
+     "".join(f"  {1 << k}  {1 << (k - 5)}   float     {t:.1f}  {(1 << k) / t / 1e3:.2f}  {0.875 * (1 << k) / t / 1e3:.2f}    N/A   "
+             f" {t:.1f}  {(1 << k) / t / 1e3:.2f}  {0.875 * (1 << k) / t / 1e3:.2f}    N/A\n"
+             for k, t in ((10, 88.0), (16, 88.0), (20, 90.0), (24, 160.0), (28, 1190.0), (32, 16860.0))))
