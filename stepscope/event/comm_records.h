@@ -117,6 +117,7 @@ struct MissedBarrier {
   std::optional<int> waits{};  // the rank that reports it
   std::vector<int> missing{};  // may be empty: not in the message
   std::optional<Ns> limit{};
+  std::string name{};  // of JAX's coordination service; empty: a monitored barrier of PyTorch
 };
 
 // Ranks of one communicator that have launched different numbers of one operation, by NCCL's RAS.

@@ -55,6 +55,21 @@ text("named_on_some.log", "".join(timeout(r, REDUCE) for r in (0, 2, 3)) +
      "watchdog at work: 77, last enqueued NCCL work: 79, last completed NCCL work: 76.\n")
 text("barrier.log", "RuntimeError: [Rank 0]: Ranks 4, 5 failed to pass monitoredBarrier in 60000 ms\n")
 
+text("hccl.log", "Traceback (most recent call last):\n  File \"/w/train.py\", line 14, in <module>\n"
+     "RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64\n"
+     "[ERROR] 2024-05-21-11:57:54 (PID:927, Device:3, RankID:3) ERR02200 DIST call hccl api failed.\n"
+     "EJ0001: 2024-05-21-11:57:54.167.645 Failed to initialize the HCCP process. Reason: Maybe the last training process is running.\n")
+text("hccl_wait.log", "EI0002: The wait execution of the Notify register times out. Reason: The Notify register has not received the Notify "
+     "record from remote rank [4294967295].base information: [streamID:[1], taskType[Notify Wait], tag[AllReduce_10.0.0.1%eth0_6].]\n")
+TASK = "/job:jax_worker/replica:0/task:{}"
+text("barrier_of_jax.log", "Traceback (most recent call last):\n  File \"/w/train.py\", line 89, in main\n    jax.distributed.initialize()\n"
+     "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: PjRT_Client_Connect. Timed out task names:\n" +
+     "".join(TASK.format(t) + "\n" for t in (1, 6, 3)) + "\nAdditional GRPC error information from remote target\n")
+text("barrier_of_jax_in_a_line.log", "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Wait_for_all_tasks_to_register::0. # of tasks that reached "
+     "the barrier: 1/2. The first task at the barrier: " + TASK.format(0) + ". Some timed out task names: " + TASK.format(1) + "\n")
+text("heartbeat_of_jax.log", "2022-11-15 16:03:15.140058: E coordination_service.cc:954] " + TASK.format(37) + " has been set to ERROR in "
+     "coordination service: UNAVAILABLE: Task " + TASK.format(37) + " heartbeat timeout. This indicates that the remote task has failed\n")
+
 # ---- NCCL ------------------------------------------------------------------------------------------------------------
 RAS = ("NCCL version 2.27.3 compiled with CUDA 12.9\n\nJob summary\n===========\n\n\nCommunicators... (0.00s)\n"
        "=============\n\nGroup     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"

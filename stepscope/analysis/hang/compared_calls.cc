@@ -97,6 +97,7 @@ void find_barriers(const CommRecords& records, HangAccount& out) {
     f.numbers = b.missing;
     if (b.waits) f.other_numbers = {*b.waits};
     f.limit = b.limit;
+    f.barrier = b.name;
     out.findings.push_back(std::move(f));
   }
 }

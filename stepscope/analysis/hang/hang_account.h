@@ -75,6 +75,7 @@ struct HangFinding {
   std::vector<int> other_numbers{};
   bool of_group = false;                 // these numbers are known to be those of the group
   std::optional<Ns> limit{};             // barrier: how long it waited
+  std::string barrier{};                 // its name, if it has one
   int silent = 0;                        // waiting: ranks of the group without a record; 0: unknown
   bool tied = false;                     // the same number of ranks makes either call
   bool next_of_others = false;           // `instead` is the others' next call

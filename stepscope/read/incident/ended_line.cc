@@ -165,6 +165,28 @@ std::optional<IncidentEvent> worker_of_ray(std::string_view line) {
   return e;
 }
 
+// "EI0002: The wait execution of the Notify register times out. Reason: … tag[AllReduce_10.0.0.1…]"
+// of Ascend's HCCL.
+std::optional<IncidentEvent> wait_of_hccl(std::string_view line) {
+  if (!contains(line, "The wait execution of the Notify register times out")) return std::nullopt;
+  IncidentEvent e{.kind = IncidentKind::timeout, .text = "a collective of HCCL"};
+  if (const auto tag = behind(line, "tag["))
+    e.text = tag->substr(0, std::min(tag->find_first_of("_]"), tag->size()));
+  return e;
+}
+
+// "/job:jax_worker/replica:0/task:37 has been set to ERROR in coordination service: UNAVAILABLE:
+// Task /job:jax_worker/replica:0/task:37 heartbeat timeout. This indicates …" of JAX.
+std::optional<IncidentEvent> no_heartbeat(std::string_view line) {
+  const std::size_t at = line.find(" heartbeat timeout. This indicates");
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::size_t task = line.substr(0, at).rfind("/task:");
+  if (task == std::string_view::npos) return std::nullopt;
+  const auto rank = leading_number<int>(line.substr(task + 6));
+  if (!rank || *rank < 0 || *rank >= 10'000'000) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::stuck, .rank = rank};
+}
+
 // "[3] misc/socket.cc:480 NCCL WARN socketStartConnect: Connect to 10.0.0.1<38007> failed :
 // Connection refused", "Net : Connect to … failed : No route to host" before 2.13, "WARN Call to
 // connect failed : Connection timed out" before 2.4, "Bootstrap Root : rank 1 of 8 ranks has
@@ -187,8 +209,8 @@ std::optional<int> signal_at(std::string_view text) {
 }
 
 std::optional<IncidentEvent> parse_ended(std::string_view line) {
-  constexpr std::array all = {in_shell,   code_of_signal, named_signal, memory_limit,
-                              time_limit, worker_of_ray,  set_up};
+  constexpr std::array all = {in_shell,      code_of_signal, named_signal, memory_limit, time_limit,
+                              worker_of_ray, no_heartbeat,   wait_of_hccl, set_up};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;

@@ -331,6 +331,8 @@ bool is_consequence(std::string_view text) {
                              "failed to pass monitoredBarrier",
                              "successfully reached monitoredBarrier",
                              "Timed out waiting",
+                             "Barrier timed out",
+                             "heartbeat timeout",
                              "RendezvousConnectionError",
                              "RendezvousClosedError",
                              "Some NCCL operations have failed or timed out",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -26,7 +27,7 @@ constexpr int joined_lines = 6;
 constexpr int lines_looked_back = 30;
 
 // Words of the lines that are looked at. Each is a part of what one of the readers looks for.
-constexpr std::array<std::string_view, 63> event_words = {"ut of memory",
+constexpr std::array<std::string_view, 65> event_words = {"ut of memory",
                                                           "Out Of Memory",
                                                           "oom_kill event",
                                                           "oom-kill event",
@@ -88,6 +89,8 @@ constexpr std::array<std::string_view, 63> event_words = {"ut of memory",
                                                           "Ran out of memory in",
                                                           "Attempting to allocate",
                                                           "NOT allocate memory block",
+                                                          " heartbeat timeout. ",
+                                                          "Notify register times out",
                                                           "name_or_path"};
 
 // Arguments that `predict` takes as well.
@@ -131,6 +134,26 @@ std::optional<std::string> frame_place(std::string_view text) {
   if (contains_any(file, {"-packages/", "/lib/python", "<frozen", "/torch/"})) return std::nullopt;
   return std::string(file.substr(file.rfind('/') + 1).substr(0, 100)) + ":" +
          std::to_string(*number);
+}
+
+// An error of Ascend's libraries has its rank and its reason on the next lines: "[ERROR] …
+// RankID:3) ERR02200 DIST call hccl api failed.", "EJ0001: TIME Failed to initialize …". Adds the
+// reason to `text`, and returns the rank.
+std::optional<int> add_reason_of_cann(std::string_view behind_it, std::string& text) {
+  std::optional<int> rank;
+  if (!contains_any(text, {"HCCL error", "torch_npu/"})) return rank;
+  for (int i = 0; i < joined_lines && !behind_it.empty(); ++i) {
+    const std::string_view more = trimmed(without_launcher(one_line(behind_it)));
+    if (const auto number = number_behind(more, "RankID:"); number && *number >= 0)
+      rank = static_cast<int>(std::min<std::int64_t>(*number, 10'000'000));
+    const bool reason = more.size() > 8 && more[0] == 'E' && std::isupper(more[1]) != 0 &&
+                        std::ranges::all_of(more.substr(2, 4), is_digit) && more[6] == ':';
+    if (!reason) continue;
+    text += "; ";
+    text += more;
+    break;
+  }
+  return rank;
 }
 
 std::string cut_text(std::string_view text) {
@@ -297,7 +320,9 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, std::strin
     text += more.starts_with("Last error") ? "; " : text.ends_with(':') ? " " : "; ";
     text += more;
   }
+  const std::optional<int> device_rank = add_reason_of_cann(of.behind, text);
   IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(text)};
+  e.rank = device_rank;
   if (contains_any(text, {"CUDA error: ", "HIP error: "})) e.kind = IncidentKind::device_error;
   // An exception that says how another process ended.
   if (const auto ended = parse_incident(text)) {

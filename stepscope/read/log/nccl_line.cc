@@ -385,7 +385,32 @@ std::optional<MismatchLine> parse_mismatch(std::string_view line) {
   return MismatchLine{*first, second};
 }
 
+namespace {
+
+std::optional<BarrierLine> barrier_of_jax(std::string_view line) {
+  const auto rest = behind(line, "Barrier timed out. ");
+  if (!rest) return std::nullopt;
+  BarrierLine out;
+  for (const std::string_view key : {"Barrier_id: ", "Id: "})
+    if (const auto name = behind(*rest, key)) {
+      out.name = name->substr(0, std::min(name->find(". "), name->size()));
+      break;
+    }
+  for (auto tasks = behind(*rest, "imed out task names:"); tasks;) {
+    tasks = behind(*tasks, "/task:");
+    const auto task = tasks ? leading_number<int>(*tasks) : std::nullopt;
+    if (task && *task >= 0 && *task < 10'000'000 && out.missing.size() < 65536)
+      out.missing.push_back(*task);
+  }
+  std::ranges::sort(out.missing);
+  out.missing.erase(std::ranges::unique(out.missing).begin(), out.missing.end());
+  return out.missing.empty() || out.name.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+}  // namespace
+
 std::optional<BarrierLine> parse_barrier(std::string_view line) {
+  if (auto of_jax = barrier_of_jax(line)) return of_jax;
   const std::size_t failed = line.find(" failed to pass monitoredBarrier in ");
   if (failed == std::string_view::npos) return std::nullopt;
   BarrierLine out;

@@ -121,10 +121,13 @@ struct MismatchLine {
 
 // A monitored barrier (ProcessGroupGloo.cpp): "[Rank 0]: Rank 1 failed to pass monitoredBarrier in
 // 2000 ms", "[Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 2000 ms".
+// One of JAX's coordination service: "Barrier timed out. Barrier_id: NAME. Timed out task names:
+// /job:jax_worker/replica:0/task:1 …", with the tasks on the next lines; newer "Id: NAME::0.".
 struct BarrierLine {
   int waits = -1;
   std::vector<int> missing{};
   std::int64_t limit_ms = -1;
+  std::string_view name{};  // JAX's
 };
 [[nodiscard]] std::optional<BarrierLine> parse_barrier(std::string_view line);
 

@@ -19,11 +19,15 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<std::string_view, 4> comm_tokens = {
-    "NCCL", "collective operation timeout", "mismatch between collectives", "monitoredBarrier"};
+constexpr std::array<std::string_view, 5> comm_tokens = {"NCCL", "collective operation timeout",
+                                                         "mismatch between collectives",
+                                                         "monitoredBarrier", "Barrier timed out. "};
 
 // A cut message goes on over at most this number of lines.
 constexpr int most_cut_lines = 6;
+// A barrier of JAX lists one task a line.
+constexpr int most_tasks = 65536;
+constexpr std::string_view jax_barrier = "Barrier timed out. ";
 // Ranks of one group wait in calls whose numbers differ by few: a collective ends on no rank before
 // all have come, and only the root of a broadcast runs ahead.
 constexpr std::int64_t close_calls = 16;
@@ -69,8 +73,9 @@ struct CommLogs::State {
   std::multimap<std::uint32_t, std::size_t> unnamed_of;  // by rank: in `unnamed`, not settled
   std::set<std::string> timeouts;                        // that are added
   // Ranks, number, operation and shapes of the pairs in CommRecords::compared.
-  std::set<std::tuple<int, int, std::int64_t, StringId, StringId, StringId>> mismatches;
-  std::map<std::pair<std::optional<int>, std::optional<Ns>>, std::size_t> barriers;
+  std::set<std::tuple<int, std::optional<int>, std::int64_t, StringId, StringId, StringId>>
+      mismatches;
+  std::map<std::tuple<std::optional<int>, std::optional<Ns>, std::string>, std::size_t> barriers;
   std::set<std::size_t> repeated_barriers;  // that several lines name
   std::uint64_t spoken = 0;                 // lines of NCCL or a watchdog
   std::string cut;                          // a message that goes on in the next line
@@ -130,6 +135,17 @@ void CommLogs::State::goes_on(std::string_view text, CommInput& input) {
     else
       plain.remove_suffix(1);
   }
+  if (cut.find(jax_barrier) != std::string::npos) {
+    if (plain.starts_with("/job:") && ++cut_lines < most_tasks) {
+      cut += ' ';
+      cut += plain;
+      return;
+    }
+    cut_lines = 0;
+    message(std::exchange(cut, {}));
+    line(text, input);
+    return;
+  }
   join_cut_line(cut, plain);
   const bool more = is_cut_watchdog(cut) ||
                     (!parse_mismatch(cut) && cut.find("mismatch between") != std::string::npos);
@@ -160,7 +176,7 @@ void CommLogs::State::line(std::string_view text, CommInput& input) {
   split_sayings(plain, processes.hosts(), sayings);
   if (sayings.empty()) {
     const bool cut_here =
-        is_cut_watchdog(plain) ||
+        is_cut_watchdog(plain) || plain.find(jax_barrier) != std::string_view::npos ||
         (plain.find("Detected mismatch between collectives") != std::string_view::npos &&
          !parse_mismatch(plain));
     if (cut_here)
@@ -212,11 +228,12 @@ void CommLogs::State::mismatch(const MismatchLine& said, std::optional<int> laun
 
 void CommLogs::State::barrier(const BarrierLine& said) {
   MissedBarrier missed{.missing = said.missing};
+  missed.name = said.name;
   if (said.waits >= 0) missed.waits = said.waits;
   if (said.limit_ms >= 0 && said.limit_ms < 1'000'000'000'000)
     missed.limit = Ns(said.limit_ms * 1'000'000);
-  const auto [same, fresh] =
-      barriers.try_emplace({missed.waits, missed.limit}, into.barriers.size());
+  const auto [same, fresh] = barriers.try_emplace(
+      std::tuple(missed.waits, missed.limit, missed.name), into.barriers.size());
   if (fresh && into.barriers.size() < most_compared) into.barriers.push_back(std::move(missed));
   if (fresh || same->second >= into.barriers.size()) return;
   // With wait_all_ranks one line a rank, and then all of them.

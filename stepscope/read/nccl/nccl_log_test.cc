@@ -266,6 +266,17 @@ TEST(NcclLog, FindsTheGroupOfATimeoutByItsCall) {
   EXPECT_NE(other.records.timeouts[0].group, other.records.timeouts[1].group);
 }
 
+TEST(NcclLog, ReadsTasksThatMissedABarrierOfJax) {
+  const ReadLog log = read_log(
+      "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: start0. Timed out task "
+      "names:\n/job:jax_worker/replica:0/task:3\n/job:jax_worker/replica:0/task:0\n\n"
+      "RuntimeError: [Rank 0]: Ranks 4, 5 failed to pass monitoredBarrier in 2000 ms\n");
+  ASSERT_EQ(log.records.barriers.size(), 2U);
+  EXPECT_EQ(log.records.barriers[0].name, "start0");
+  EXPECT_EQ(log.records.barriers[0].missing, (std::vector<int>{0, 3}));
+  EXPECT_TRUE(log.records.barriers[1].name.empty());
+}
+
 TEST(NcclLog, ReadsRanksThatMissedABarrier) {
   const ReadLog log = read_log(
       "[E ProcessGroupGloo.cpp:138] [Rank 0]: Rank 4 failed to pass monitoredBarrier in 2000 ms\n"

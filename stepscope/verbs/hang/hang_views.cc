@@ -154,7 +154,8 @@ Message words_of(const HangResult& r, const HangFinding& f) {
       return msg::waits_alone(who(r, f.others), place(r, f));
     case HangKind::barrier:
       return msg::barrier_missed(f.numbers, f.limit,
-                                 f.other_numbers.empty() ? Value() : Value(f.other_numbers));
+                                 f.other_numbers.empty() ? Value() : Value(f.other_numbers),
+                                 value_if(!f.barrier.empty(), printable(f.barrier)));
     case HangKind::missing:
       return msg::rank_missing(who(r, f.ranks), place(r, f), who(r, f.others), f.unrecorded);
     case HangKind::no_record:

@@ -136,6 +136,7 @@ Message event_in_words(const IncidentEvent& e, bool dates) {
                                 since);
     }
     case IncidentKind::stuck:
+      if (!e.code) return msg::event_no_heartbeat();
       return msg::event_stuck(value_if(e.code.has_value(), Ns(e.code.value_or(0) * 1'000'000)));
     case IncidentKind::barrier:
       return msg::event_barrier(printable(e.text));
