@@ -8,25 +8,11 @@
 #include "stepscope/base/number_text.h"
 #include "stepscope/event/exit_code.h"
 #include "stepscope/read/incident/incident_line.h"
+#include "stepscope/read/incident/signal_words.h"
 #include "stepscope/read/log/nccl_line.h"
 
 namespace stepscope {
 namespace {
-
-struct SignalWords {
-  std::string_view words;  // of strsignal()
-  std::string_view shell;  // of zsh
-  std::string_view name;
-  int number;
-};
-constexpr std::array<SignalWords, 7> signals = {
-    {{"Killed", "killed", "SIGKILL", 9},
-     {"Segmentation fault", "segmentation fault", "SIGSEGV", 11},
-     {"Bus error", "bus error", "SIGBUS", 7},
-     {"Aborted", "abort", "SIGABRT", 6},
-     {"Terminated", "terminated", "SIGTERM", 15},
-     {"Floating point exception", "floating point exception", "SIGFPE", 8},
-     {"Illegal instruction", "illegal hardware instruction", "SIGILL", 4}}};
 
 std::string_view without_blanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
@@ -61,8 +47,8 @@ std::optional<IncidentEvent> job_of_shell(std::string_view text) {
     pid = take_number<std::int64_t>(text);
     if (pid) text = without_blanks(text);
   }
-  for (const SignalWords& s : signals)
-    for (const std::string_view words : {s.words, s.shell})
+  for (const SignalWords& s : signal_words)
+    for (const std::string_view words : {s.words, s.zsh})
       if (text.starts_with(words) && text.substr(words.size()).starts_with("  "))
         return by_signal(s.number, pid);
   return std::nullopt;
@@ -75,7 +61,7 @@ std::optional<IncidentEvent> in_shell(std::string_view line) {
     if (auto event = behind_line_of_script(*rest)) return event;
   const std::string_view text = trimmed(without_launcher(line));
   if (auto event = job_of_shell(text)) return event;
-  for (const SignalWords& s : signals)
+  for (const SignalWords& s : signal_words)
     if (s.number != 6 &&
         (text == s.words ||
          (text.ends_with(s.words) && text.substr(0, text.size() - s.words.size()).ends_with("]") &&
@@ -111,7 +97,7 @@ std::optional<IncidentEvent> code_of_signal(std::string_view line) {
 // torch.multiprocessing, "Signal 9 (SIGKILL) received by PID 812" of torchrun.
 std::optional<IncidentEvent> named_signal(std::string_view line) {
   const auto named = [&](std::string_view text) -> std::optional<int> {
-    for (const SignalWords& s : signals)
+    for (const SignalWords& s : signal_words)
       if (text.starts_with(s.name)) return s.number;
     return std::nullopt;
   };
@@ -201,12 +187,6 @@ std::optional<IncidentEvent> set_up(std::string_view line) {
 }
 
 }  // namespace
-
-std::optional<int> signal_at(std::string_view text) {
-  for (const SignalWords& s : signals)
-    if (text.starts_with(s.words)) return s.number;
-  return std::nullopt;
-}
 
 std::optional<IncidentEvent> parse_ended(std::string_view line) {
   constexpr std::array all = {in_shell,      code_of_signal, named_signal, memory_limit, time_limit,

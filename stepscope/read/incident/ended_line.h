@@ -15,7 +15,4 @@ namespace stepscope {
 // Time, input, line and the rank of a launcher's prefix are not set.
 [[nodiscard]] std::optional<IncidentEvent> parse_ended(std::string_view line);
 
-// As strsignal() of the C library writes it, at the front: "Killed", "Segmentation fault".
-[[nodiscard]] std::optional<int> signal_at(std::string_view text);
-
 }  // namespace stepscope

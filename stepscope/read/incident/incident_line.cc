@@ -7,7 +7,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/read/incident/ended_line.h"
+#include "stepscope/read/incident/signal_words.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/nccl_line.h"
 
@@ -287,7 +287,7 @@ std::optional<IncidentEvent> parse_incident(std::string_view line) {
                               device_failure, stuck_watchdog};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
-  return parse_ended(line);
+  return std::nullopt;
 }
 
 bool is_exception_line(std::string_view text) {

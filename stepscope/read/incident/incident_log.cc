@@ -11,6 +11,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/incident/ended_line.h"
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/oom_line.h"
 #include "stepscope/read/log/nccl_line.h"
@@ -156,6 +157,11 @@ std::optional<int> add_reason_of_cann(std::string_view behind_it, std::string& t
   return rank;
 }
 
+std::optional<IncidentEvent> event_in(std::string_view line) {
+  auto event = parse_incident(line);
+  return event ? event : parse_ended(line);
+}
+
 std::string cut_text(std::string_view text) {
   return std::string(trimmed(text).substr(0, longest_event_text));
 }
@@ -283,7 +289,7 @@ void IncidentLog::line(const OfLine& of) {
     out_of_memory(std::move(*oom), of, {});
     return;
   }
-  if (auto event = parse_incident(of.text)) {
+  if (auto event = event_in(of.text)) {
     add(std::move(*event), of);
     return;
   }
@@ -325,7 +331,7 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, std::strin
   e.rank = device_rank;
   if (contains_any(text, {"CUDA error: ", "HIP error: "})) e.kind = IncidentKind::device_error;
   // An exception that says how another process ended.
-  if (const auto ended = parse_incident(text)) {
+  if (const auto ended = event_in(text)) {
     if (ended->kind == IncidentKind::host_memory) e = *ended;
     if (ended->kind == IncidentKind::signal && e.follows) e = *ended;
     if (ended->kind == IncidentKind::signal) e.code = ended->code;

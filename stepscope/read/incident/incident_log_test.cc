@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "stepscope/read/incident/ended_line.h"
 #include "stepscope/read/incident/incident_line.h"
 
 namespace stepscope {
@@ -97,7 +98,8 @@ TEST(IncidentLine, HasTheEndOfAProcessInEveryDialect) {
       {"ProcessGroupNCCL's watchdog got stuck for 600 seconds without making progress", stuck,
        600000, std::nullopt}};
   for (const Case& c : cases) {
-    const auto event = parse_incident(c.line);
+    auto event = parse_incident(c.line);
+    if (!event) event = parse_ended(c.line);
     ASSERT_TRUE(event) << c.line;
     EXPECT_EQ(event->kind, c.kind) << c.line;
     EXPECT_EQ(event->code, c.code) << c.line;
@@ -114,7 +116,7 @@ TEST(IncidentLine, IsNoneInOrdinaryOutput) {
         "exit code 1", "return code 2", "exit code 200", "status code 404",
         "NCCL WARN Connect to the network", "[3] Killed",
         "0 Workers (tasks / actors) killed due to memory pressure (OOM)", "CANCELLED AT noon", ""})
-    EXPECT_FALSE(parse_incident(line)) << line;
+    EXPECT_FALSE(parse_incident(line) || parse_ended(line)) << line;
   EXPECT_TRUE(is_exception_line("torch.cuda.OutOfMemoryError: CUDA out of memory."));
   EXPECT_TRUE(is_exception_line("KeyboardInterrupt"));
   for (const char* line : {"loss: 2", "Error", "0.5Error: x", "the Error: x", "warnings.warn: x"})
