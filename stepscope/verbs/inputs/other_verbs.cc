@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -154,16 +155,17 @@ std::vector<std::string> commands_for_folder(const std::string& folder) {
 
 std::vector<std::string> commands_for_others(const std::string& folder,
                                              std::span<const std::string> read) {
-  const auto same = [](const std::string& a, const std::string& b) {
-    std::error_code code;
-    return std::filesystem::equivalent(a, b, code) && !code;
+  const auto plain = [](const std::string& path) {
+    return std::filesystem::path(path).lexically_normal().string();
   };
+  std::set<std::string> known;
+  for (const std::string& path : read) known.insert(plain(path));
   std::vector<std::pair<std::string, std::vector<std::string>>> by_verb;
   std::size_t looked = 0;
   for (const std::string& file : files_of(folder)) {
+    if (known.contains(plain(file))) continue;
     const auto bytes = file_size(file);
     if (!bytes || *bytes > most_table_bytes) continue;
-    if (std::ranges::any_of(read, [&](const std::string& r) { return same(r, file); })) continue;
     if (++looked > most_files) break;
     for (const std::string& verb : readers_of(file, true)) {
       if (verb.starts_with("predict")) continue;
