@@ -58,9 +58,8 @@ class Figures(CommandPage):
         for (label, is_share), all_of in told.items():
             several += len({place for place, _ in all_of}) > 1
             amounts = [amount for _, amount in all_of]
-            if is_share:  # those of an account are rounded so that they sum to 100
-                shares = [percent(a) for a in amounts]
-                self.assertLessEqual(max(shares) - min(shares), 0.1001, (label, all_of))
+            if is_share:
+                self.assertEqual(len({percent(a) for a in amounts}), 1, (label, all_of))
             else:
                 self.assertEqual(len(set(amounts)), 1, (label, all_of))
         self.assertGreater(several, 4)

@@ -10,7 +10,7 @@
 
 namespace stepscope::test {
 
-// A step of thirds, which no rounding of each sums to 100.
+// A step of thirds.
 struct Predicted {
   PredictResult report;
   Predicted() {

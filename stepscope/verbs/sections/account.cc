@@ -17,21 +17,19 @@ namespace {
 
 constexpr std::size_t bar_width = 20;
 
-struct RoundedLine {
+struct CountedLine {
   AccountLine line;
   std::size_t causes = 1;  // that it stands for
-  std::int64_t tenths = 0;
 };
 
 // The lines from `first` on as one, "n smaller causes", if they are several.
-void fold(std::vector<RoundedLine>& lines, std::size_t first) {
+void fold(std::vector<CountedLine>& lines, std::size_t first) {
   if (first + 1 >= lines.size()) return;
-  RoundedLine rest{.line = {}, .causes = 0};
+  CountedLine rest{.line = {}, .causes = 0};
   for (std::size_t i = first; i < lines.size(); ++i) {
     rest.line.ns += lines[i].line.ns;
     rest.line.percent += lines[i].line.percent;
     rest.causes += lines[i].causes;
-    rest.tenths += lines[i].tenths;
   }
   rest.line.name = fmt::format("{} smaller causes", rest.causes);
   lines.resize(first);
@@ -40,49 +38,26 @@ void fold(std::vector<RoundedLine>& lines, std::size_t first) {
 
 }  // namespace
 
-std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents) {
-  std::vector<std::int64_t> tenths;
-  for (const double p : percents) tenths.push_back(static_cast<std::int64_t>(std::floor(p * 10)));
-  const double sum = std::accumulate(percents.begin(), percents.end(), 0.0);
-  std::int64_t missing =
-      std::llround(sum * 10) - std::accumulate(tenths.begin(), tenths.end(), std::int64_t{0});
-  std::vector<std::size_t> order(percents.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto remainder = [&](std::size_t i) {
-    return percents[i] * 10 - static_cast<double>(tenths[i]);
-  };
-  std::ranges::stable_sort(order, std::greater<>(), remainder);
-  for (const std::size_t i : order)
-    if (missing-- > 0) ++tenths[i];
-  return tenths;
-}
-
 std::string account_text(std::vector<AccountLine> account, std::size_t most_lines) {
   std::erase_if(account, [](const AccountLine& l) { return l.ns == 0; });
   std::ranges::stable_sort(account, std::greater<>(), &AccountLine::percent);
-  std::vector<RoundedLine> lines;
+  std::vector<CountedLine> lines;
   for (AccountLine& l : account) lines.push_back({.line = std::move(l)});
-  const auto large = [](const RoundedLine& l) { return std::abs(l.line.percent) >= 0.1; };
+  const auto large = [](const CountedLine& l) { return std::abs(l.line.percent) >= 0.1; };
   const auto small = std::ranges::stable_partition(lines, large).begin();
   fold(lines, static_cast<std::size_t>(small - lines.begin()));
   constexpr double least_shown = 0.05;  // rounds to 0.1 %
   std::erase_if(lines,
-                [](const RoundedLine& l) { return std::fabs(l.line.percent) < least_shown; });
-  std::vector<double> percents;
-  for (const RoundedLine& l : lines) percents.push_back(l.line.percent);
-  const std::vector<std::int64_t> tenths = tenths_to_sum(percents);
-  for (std::size_t i = 0; i < lines.size(); ++i) lines[i].tenths = tenths[i];
-  // After rounding: a line has the same percent in a short account.
+                [](const CountedLine& l) { return std::fabs(l.line.percent) < least_shown; });
   if (lines.size() > most_lines) fold(lines, most_lines - 1);
   double most = 0;
-  for (const RoundedLine& l : lines) most = std::max(most, l.line.percent);
+  for (const CountedLine& l : lines) most = std::max(most, l.line.percent);
   std::string out;
-  for (const auto& [l, causes, rounded] : lines) {
+  for (const auto& [l, causes] : lines) {
     const std::string b = bar(most > 0 ? l.percent / most : 0, bar_width);
-    out +=
-        fmt::format("  {:<32} {:>8}  {:>5.1f} %  {}{}{}", l.name, format_time(l.ns),
-                    static_cast<double>(rounded) / 10, b,
-                    l.note.empty() ? "" : std::string(bar_width - columns_of(b) + 2, ' '), l.note);
+    out += fmt::format(
+        "  {:<32} {:>8}  {:>7}  {}{}{}", l.name, format_time(l.ns), format_percent(l.percent / 100),
+        b, l.note.empty() ? "" : std::string(bar_width - columns_of(b) + 2, ' '), l.note);
     out.erase(out.find_last_not_of(' ') + 1);
     out += '\n';
   }

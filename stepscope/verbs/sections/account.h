@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of the terminal: where the step goes, largest first, with bars. The percents that are
-// printed sum to 100.0 whatever the rounding.
+// The account of the terminal: where the step goes, largest first, with bars. Each percent is
+// rounded by itself, as wherever else the same figure stands.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -30,9 +28,6 @@ inline constexpr std::size_t every_line = 100;
 // counts.
 [[nodiscard]] std::string account_text(std::vector<AccountLine> lines,
                                        std::size_t most_lines = every_line);
-
-// Tenths of a percent that sum to the rounded sum of all (the largest remainders are rounded up).
-[[nodiscard]] std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents);
 
 // The account of the budget categories: mean over ranks and steps, with the rank that stands out.
 // `a_day`: the price of a day on all devices; each loss then says its part.

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -39,20 +38,11 @@ MfuBudget with_terms(std::initializer_list<std::pair<MfuTerm, double>> percents)
   return mfu;
 }
 
-TEST(Account, ThePrintedPercentsSumToAHundred) {
-  const std::array<double, 3> thirds = {100.0 / 3, 100.0 / 3, 100.0 / 3};
-  const auto tenths = tenths_to_sum(thirds);
-  EXPECT_EQ(std::accumulate(tenths.begin(), tenths.end(), std::int64_t{0}), 1000);
-  std::vector<AccountLine> lines;
-  for (int i = 0; i < 7; ++i) lines.push_back({"x", 1e6, 100.0 / 7});
-  EXPECT_EQ(printed_tenths(account_text(lines)), 1000);
-}
-
-TEST(Account, ANegativeTermKeepsTheSum) {
-  const std::array<double, 3> percents = {80.04, 25.04, -5.08};
-  const auto tenths = tenths_to_sum(percents);
-  EXPECT_EQ(tenths[0] + tenths[1] + tenths[2], 1000);
-  EXPECT_LT(tenths[2], 0);
+TEST(Account, APercentReadsAsWhereverElseTheFigureStands) {
+  for (const double percent : {61.96, 100.0 / 3, 14.25, 0.06, 5.05, -5.08}) {
+    const std::string text = account_text({{"rest", 1e9, 100 - percent}, {"x", 1e6, percent}});
+    EXPECT_NE(text.find(" " + format_percent(percent / 100) + "  "), std::string::npos) << text;
+  }
 }
 
 TEST(Account, LargestFirstAndWhatIsNothingNotAtAll) {
@@ -84,7 +74,7 @@ TEST(Account, WhatIsBeyondTheLastLineIsSummedInIt) {
   EXPECT_EQ(account_text(lines, 5).find("smaller"), std::string::npos) << "five have place";
 }
 
-TEST(Account, AShortAccountRoundsAsTheWholeOne) {
+TEST(Account, AShortAccountHasTheFiguresOfTheWholeOne) {
   const std::vector<AccountLine> lines = {
       {"a", 1, 38.86}, {"b", 1, 31.24}, {"c", 1, 15.06}, {"d", 1, 9.56}, {"e", 1, 5.24}};
   const std::string whole = account_text(lines);

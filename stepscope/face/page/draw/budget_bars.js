@@ -4,7 +4,7 @@
 import {chosen} from './chosen.js';
 import {h, swatch} from './elements.js';
 import {categories} from './looks.js';
-import {ns, part, percent, percents_to_sum, round, sum, ticks} from '../format/numbers.js';
+import {ns, part, percent, round, sum, ticks} from '../format/numbers.js';
 
 export function mean_budget(budgets) {
   const out = {};
@@ -22,21 +22,12 @@ export function spoken(budget, total) {
       .join(', ');
 }
 
-// The percentages of bar and legend, rounded together: {category: text}.
-function shares_of(budget) {
-  const total = total_of(budget);
-  const there = categories().filter((c) => budget[c.key] > 0);
-  const shares = percents_to_sum(there.map((c) => budget[c.key] / total));
-  return new Map(there.map((c, i) => [c.key, shares[i]]));
-}
-
 // A line that is left out where it does not fit, and is never cut (.fitting in charts.css).
 const fitting = (tag, text) => h(tag, {class: 'fitting'}, h('span', null, text));
 
 // One stacked bar; `full` nanoseconds fill the width.
 export function stack(budget, full, name, tall) {
   const total = total_of(budget);
-  const share_of = shares_of(budget);
   const parts = visible().filter((c) => budget[c.key] > 0).map((c) => {
     const width = (100 * budget[c.key]) / full;
     return h(
@@ -50,7 +41,7 @@ export function stack(budget, full, name, tall) {
                   c.explanation,
         },
         tall && width > 5 &&
-            h('span', null, fitting('b', share_of.get(c.key)), fitting('i', c.brief)));
+            h('span', null, fitting('b', part(budget[c.key], total)), fitting('i', c.brief)));
   });
   return h(
       'div', {
@@ -64,7 +55,7 @@ export function stack(budget, full, name, tall) {
 // The legend shows sums and filters: a click removes a category from every bar.
 export function budget_legend(budget) {
   const there = categories().filter((c) => budget[c.key] > 0);
-  const share_of = shares_of(budget);
+  const total = total_of(budget);
   const items = there.map(
                         (c) =>
                             h('button', {
@@ -75,7 +66,7 @@ export function budget_legend(budget) {
                               on: {click: () => toggle(c.key)},
                             },
                               swatch(c.key, c.pattern), c.label,
-                              h('span', {class: 'amount'}, share_of.get(c.key))));
+                              h('span', {class: 'amount'}, part(budget[c.key], total))));
   if (chosen.hidden.size) {
     items.push(
         h('button', {

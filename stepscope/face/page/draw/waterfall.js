@@ -2,13 +2,7 @@
 // One row of a waterfall. It begins where the row above it ended and is as wide as its share.
 
 import {h} from './elements.js';
-import {money, ns, number, percent, percents_to_sum, signed} from '../format/numbers.js';
-
-// If the shares of these rows sum to 1, their percentages sum to 100.
-export function rounded_together(rows) {
-  const shown = percents_to_sum(rows.map((r) => r.share));
-  return rows.map((r, i) => ({...r, shown: shown[i]}));
-}
+import {money, ns, number, percent, signed} from '../format/numbers.js';
 
 export function fall_row(row, from, kept, account) {
   const low = Math.min(from, from + row.share);

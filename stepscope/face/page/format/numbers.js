@@ -41,7 +41,7 @@ export const gb_per_s = (v) => (known(v) ? `${digits(v)}\u202fGB/s` : none);
 export const money = (v) => (known(v) ? Math.round(v).toLocaleString('en-US') : none);
 export const yes_no = (v) => (v === true ? 'yes' : v === false ? 'no' : none);
 
-// A share of 1 as a percentage.
+// A share of 1 as a percentage: rounded by itself, so that a figure reads alike everywhere.
 export function percent(v) {
   if (!known(v)) return none;
   const p = v * 100;
@@ -58,18 +58,6 @@ export function signed_percent(v) {
 }
 
 export const part = (v, whole) => (whole > 0 ? percent(v / whole) : none);
-
-// Shares of 1 as percentages whose sum is the rounded sum of the shares: the largest remainders are
-// rounded up.
-export function percents_to_sum(shares) {
-  const tenths = shares.map((v) => Math.floor(v * 1000 + 1e-9));
-  let lacking = Math.round(sum(shares) * 1000) - sum(tenths);
-  const order = shares.map((_, i) => i);
-  order.sort((a, b) => (shares[b] * 1000 - tenths[b]) - (shares[a] * 1000 - tenths[a]));
-  for (const i of order)
-    if (lacking-- > 0) tenths[i]++;
-  return tenths.map((t, i) => percent(t === 0 ? Math.sign(shares[i]) * 1e-9 : t / 1000));
-}
 
 // Round values that cut [0, top] into about `wanted` pieces.
 export function ticks(low, high, wanted) {

@@ -4,7 +4,7 @@ import test from 'node:test';
 
 import {
   between, bytes, compact, count, digits, flops, gb_per_s, known, largest, none, ns, number, part,
-  percent, percents_to_sum, ratio, round, signed, signed_ns, some_flops, sum, ticks, time_units,
+  percent, ratio, round, signed, signed_ns, some_flops, sum, ticks, time_units,
   times, yes_no, signed_percent
 } from './numbers.js';
 
@@ -57,17 +57,6 @@ test('percentages keep what is small apart from nothing', () => {
   ];
   for (const [value, text] of cases) assert.equal(spaced(percent(value)), text, String(value));
   assert.equal(spaced(part(1, 8)), '12.5 %');
-});
-
-test('percentages of a whole sum to it', () => {
-  for (const shares of [[1 / 3, 1 / 3, 1 / 3], [0.0004, 0.9996], [0.1, 0.25, 0.65],
-                        [0.123, 0.2345, 0.6425], Array(7).fill(1 / 7)]) {
-    const shown = percents_to_sum(shares).map((text) => Number.parseFloat(text) || 0);
-    assert.ok(Math.abs(sum(shown) - 100) < 0.1001, `${shares}: ${shown}`);
-  }
-  const thirds = percents_to_sum([1 / 3, 1 / 3, 1 / 3]).map(spaced);
-  assert.deepEqual(thirds, ['33.4 %', '33.3 %', '33.3 %']);
-  assert.deepEqual(percents_to_sum([0.00001, 0.99999]).map(spaced), ['< 0.1 %', '100 %']);
 });
 
 test('signs', () => {

@@ -4,7 +4,7 @@
 import {total_of} from '../../draw/budget_bars.js';
 import {h, missing, note} from '../../draw/elements.js';
 import {categories, look_of_term} from '../../draw/looks.js';
-import {fall_row, rounded_together} from '../../draw/waterfall.js';
+import {fall_row} from '../../draw/waterfall.js';
 import {capitalised} from '../../format/names.js';
 import {flops, known, ns, percent, sum} from '../../format/numbers.js';
 import {record} from './record.js';
@@ -65,8 +65,7 @@ function waterfall(report) {
   let at = 1;
   const ends = new Set(account.kept);
   const order = [...losses, ...account.kept];
-  const rows = rounded_together(order).map(
-      (row, i) => fall_row(row, (at -= row.share), ends.has(order[i]), account));
+  const rows = order.map((row) => fall_row(row, (at -= row.share), ends.has(row), account));
   const head = account.priced &&
       h('div', {class: 'fall-row'}, h('span', {class: 'fall-head'}), h('span'), h('span'),
         h('span', {class: 'fall-head amount'}, 'a step'),

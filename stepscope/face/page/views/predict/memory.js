@@ -3,7 +3,6 @@
 
 import {h, note} from '../../draw/elements.js';
 import {predicted_memory_colours} from '../../draw/looks.js';
-import {rounded_together} from '../../draw/waterfall.js';
 import {bytes, known, part} from '../../format/numbers.js';
 import {keys_of, label_of} from '../../terms.js';
 
@@ -23,9 +22,9 @@ export function predict_memory(report) {
   const capacity = memory.capacity_bytes;
   const full = Math.max(total, capacity || 0);
   let at = 0;
-  const parts = [];
+  const rows = [];
   const add = (label, name, colour, value, what) => {
-    parts.push({label, name, colour, value, from: at, what, share: value / full});
+    rows.push({label, name, colour, value, from: at, what, shown: part(value, full)});
     at += value;
   };
   for (const name of keys_of('predicted_memory')) {
@@ -35,7 +34,6 @@ export function predict_memory(report) {
       add(label_of('predicted_memory', name), name, colour, value, memory.formulas[name]);
   }
   if (known(capacity) && capacity > total) add('to spare', 'spare', 'rule', capacity - total);
-  const rows = rounded_together(parts);
   if (known(capacity) && capacity < total)
     rows.push({
       label: 'more than there is',

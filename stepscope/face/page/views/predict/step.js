@@ -3,7 +3,7 @@
 
 import {h, note} from '../../draw/elements.js';
 import {predicted_step_colours} from '../../draw/looks.js';
-import {fall_row, rounded_together} from '../../draw/waterfall.js';
+import {fall_row} from '../../draw/waterfall.js';
 import {percent} from '../../format/numbers.js';
 
 // From the whole step down to the work of the matrix units.
@@ -20,7 +20,7 @@ export function step_fall(terms, step_ns) {
   const some = terms.filter((t) => Math.abs(t.ns) >= 1).map(row);  // a nanosecond
   const kept = some.filter((t) => t.name === 'matmul');
   const rest = some.filter((t) => t.name !== 'matmul').sort((a, b) => b.ns - a.ns);
-  const rows = rounded_together([...rest, ...kept]);
+  const rows = [...rest, ...kept];
   const top = {
     label: 'the step',
     name: 'all',
