@@ -122,6 +122,32 @@ class HangPage(CommandPage):
         self.assertEqual(set(self.states()), {"findings", "groups", "calls", "inputs"})
         self.assertEqual(len(self.texts("#calls tbody tr")), len(data["last_calls"]))
 
+    def test_a_folder_of_several_kinds_shows_errors_remedies_and_places(self):
+        files = {
+            "rank1.log": "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 6.00 GiB. GPU 0 has a total "
+                         "capacity of 79.11 GiB of which 1.10 GiB is free. Process 7 has 78.00 GiB memory in use. Of the "
+                         "allocated memory 70.00 GiB is allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but "
+                         "unallocated.\n",
+            "ps_rank0.txt": 'Process 10: python train.py\nPython v3.11.4 (/usr/bin/python3.11)\n\nThread 10 (idle): "MainThread"\n'
+                            "    all_reduce (torch/distributed/distributed_c10d.py:2501)\n    step (train.py:120)\n"}
+        folder = os.path.join(self.folder.name, "job")
+        os.mkdir(folder)
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w") as out:
+                out.write(text)
+        page, data = self.written(folder)
+        self.open(page)
+        self.check_words()
+        incident = data["incident"]
+        rows = self.texts("#incident table tbody tr")
+        self.assertEqual(len(rows), len(incident["timeline"]) + len(incident["standing"]) + len(incident["last_lines"]))
+        self.assertIn("rank1.log:1", rows[0])
+        advice = self.texts("#incident [data-memory] li")
+        self.assertEqual(advice, [f"{text}." for m in incident["out_of_memory"] for text in m["advice"]])
+        self.assertGreater(len(advice), 0)
+        self.assertNotIn(0, incident["silent_ranks"])
+        self.check_everywhere(page)
+
     def test_a_log_without_calls_still_opens(self):
         self.show(self.log(4, calls=False))
         self.check_words()

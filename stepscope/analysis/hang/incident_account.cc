@@ -82,7 +82,7 @@ std::set<int> named_ranks(const CommRecords& records) {
 
 }  // namespace
 
-IncidentAccount account_incident(const CommRecords& records) {
+IncidentAccount account_incident(const CommRecords& records, const std::vector<int>& seen) {
   IncidentAccount out;
   const std::vector<IncidentEvent>& events = records.incident.events;
   std::vector<std::uint32_t> order(events.size());
@@ -128,7 +128,8 @@ IncidentAccount account_incident(const CommRecords& records) {
   out.cause_is_first = causes == 1 || (orders.size() == 1 && !orders.contains(2)) ||
                        (orders.size() == 1 && inputs.size() == 1);
   out.world = world_of(records);
-  const std::set<int> named = named_ranks(records);
+  std::set<int> named = named_ranks(records);
+  named.insert(seen.begin(), seen.end());
   const int highest = named.empty() ? -1 : *named.rbegin();
   if (out.world && *out.world <= highest) out.world.reset();
   constexpr int most = 1 << 20;

@@ -33,7 +33,9 @@ struct IncidentAccount {
   std::vector<int> silent{};    // ranks below `world`, or between others, that no file names
 };
 
-[[nodiscard]] IncidentAccount account_incident(const CommRecords& records);
+// `seen`: ranks of which other files tell, as dumps of threads.
+[[nodiscard]] IncidentAccount account_incident(const CommRecords& records,
+                                               const std::vector<int>& seen = {});
 
 // The first event of a rank that is more than a wait.
 [[nodiscard]] const IncidentEvent* first_error_of(const Incident& incident, int rank);

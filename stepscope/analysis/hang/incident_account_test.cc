@@ -68,6 +68,8 @@ TEST(Incident, NamesRanksWithoutAnyLine) {
   EXPECT_EQ(account_incident(records).world, std::nullopt);
   records.incident.world_sizes[6] = "a";
   EXPECT_EQ(account_incident(records).silent, (std::vector<int>{1, 2, 4, 5}));
+  EXPECT_EQ(account_incident(records, {4}).silent, (std::vector<int>{1, 2, 5}))
+      << "a dump of its threads is of rank 4";
   EXPECT_EQ(account_incident(records).world, 6);
   records.incident.world_sizes[8] = "b";  // files disagree
   EXPECT_EQ(account_incident(records).world, std::nullopt);

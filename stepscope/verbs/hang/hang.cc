@@ -115,7 +115,10 @@ Result<HangResult> hang(const HangRequest& request, const Progress& progress) {
   progress.report(result.failures);
   if (result.records.inputs.empty()) return result.failures.front();
   result.account = find_hang(result.records);
-  result.incident = account_incident(result.records);
+  std::vector<int> seen;
+  for (const StandingProcess& p : result.standing)
+    if (p.rank) seen.push_back(*p.rank);
+  result.incident = account_incident(result.records, seen);
   result.warnings = hang_warnings(result.records, result.account, result.incident);
   append(result.warnings, quoted(remarks));
   return result;

@@ -133,6 +133,7 @@ bool wrote_something(const HangResult& r, const std::vector<int>& ranks) {
   const auto wrote = [&](int rank) {
     const auto known = r.records.rank_index.find(rank);
     return r.records.incident.last_lines.contains(rank) ||
+           std::ranges::find(r.standing, rank, &StandingProcess::rank) != r.standing.end() ||
            (known != r.records.rank_index.end() && r.records.ranks[known->second].has_log);
   };
   return std::ranges::any_of(ranks, wrote);
@@ -385,7 +386,7 @@ std::string finding_text(const HangResult& r, const HangFinding& f, bool only, s
   const bool absent =
       f.kind == HangKind::missing || f.kind == HangKind::no_record || f.kind == HangKind::waiting;
   const bool pair = f.kind == HangKind::unpaired;
-  const char* label = absent || pair ? "waiting in" : f.instead ? "most call" : "calls";
+  const char* label = absent || pair ? "waiting in" : f.instead ? "most ranks call" : "calls";
   if (f.call) out += call_line(r, f.group, label, *f.call);
   if (f.instead) out += call_line(r, f.group, absent ? "came last to" : "instead", *f.instead);
   return out;

@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// "Rank 5 ran out of device memory at 12:00:01, which is the first error in the files"; nothing
+// "Rank 5 ran out of device memory at 12:00:01 (the first error in the files)"; nothing
 // without such an event.
 [[nodiscard]] Message cause_in_words(const HangResult& result);
 // The first event of any kind; nothing without events.

@@ -20,13 +20,13 @@ const stack_list = (call) => call && call.stack.length > 0 && h('details', {clas
 
 function finding_item(f) {
   const absent = f.kind === 'missing';
-  const waits = absent || f.kind === 'unpaired';
+  const waits = ['missing', 'no_record', 'waiting', 'unpaired'].includes(f.kind);
   const tail = f.circular ? ' They wait for each other in a circle.' :
     f.follows !== null ? ` That follows from finding ${f.follows + 1}.` : '';
   return h('li', {'data-finding': f.kind}, h('p', null, `${capitalised(f.sentence)}.${tail}`),
     facts([
       ['Kind', plain(f.kind)], ['Group', f.group_name],
-      [waits ? 'Waiting in' : 'Most call', f.call && call_words(f.call)],
+      [waits ? 'Waiting in' : 'Most ranks call', f.call && call_words(f.call)],
       [absent ? 'Came last to' : 'Instead', f.instead && call_words(f.instead)]
     ]),
     stack_list(f.call), stack_list(f.instead));

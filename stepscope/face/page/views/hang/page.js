@@ -8,11 +8,14 @@ import {bytes, count, sum} from '../../format/numbers.js';
 import {hang_calls} from './calls.js';
 import {hang_findings} from './findings.js';
 import {hang_groups} from './groups.js';
+import {hang_incident, has_incident} from './incident.js';
 import {hang_inputs} from './inputs.js';
 import {communicators, hang_nccl} from './nccl.js';
 import {rings_section} from './rings.js';
 import {joined_shapes} from './shapes.js';
 import {trees_section} from './trees.js';
+
+const long_answer = 200;  // letters: several errors and findings
 
 function hang_hero(report) {
   const files = report.inputs.map((i) => i.path.split('/').pop());
@@ -27,8 +30,10 @@ function hang_hero(report) {
     ['Findings', count(report.findings.length)],
     ['Records', bytes(sum(report.inputs.map((i) => i.text_bytes)))]
   ].filter(Boolean);
+  const {sentence} = report.answer;
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker),
-    h('h1', null, unbroken(report.answer.sentence)), figures(rows),
+    h('h1', {class: sentence.length > long_answer ? 'long' : null}, unbroken(sentence)),
+    figures(rows),
     remarks(report.warnings, 'these records'));
 }
 
@@ -39,6 +44,8 @@ export function hang_page(report) {
     report,
     hero: hang_hero,
     sections: [
+      has_incident(report) && {id: 'incident', title: 'Errors and ends',
+        lede: 'What the files say, the first of it first.', draw: hang_incident},
       report.findings.length > 0 && {id: 'findings', title: 'Findings',
         lede: 'Causes come first.', draw: hang_findings},
       {id: 'groups', title: 'Groups', lede: 'By the numbers of their calls.', draw: hang_groups},
