@@ -338,6 +338,14 @@ const Machine* usual_machine(std::span<const RankInput> ranks) {
   return nullptr;
 }
 
+// Whether two machines have different devices: a format whose peaks both name differs.
+bool other_devices(const Machine& a, const Machine& b) {
+  for (std::size_t i = 0; i < dtype_count; ++i)
+    if (a.peak_rates[i] && b.peak_rates[i] && a.peak_rates[i]->value != b.peak_rates[i]->value)
+      return true;
+  return false;
+}
+
 // Asks the replay of the job.
 struct Visit {
   const ProjectRequest& request;
@@ -351,6 +359,11 @@ struct Visit {
   std::optional<Result<ReplayedChange>> answer{};
 
   Result<ReplayedChange> ask(const WhatIfInputs& in) {
+    if (request.recorded_machine.empty() && asked.machine && usual != nullptr &&
+        other_devices(*asked.machine, *usual))
+      return Error{.what = "the traces are of " + usual->name + ", not of " + asked.machine->name,
+                   .hint = "give the machine of the traces as --recorded-machine, and --model",
+                   .code = ErrorCode::refused};
     lookups = token_lookups(in.views);
     auto shape = shape_of_recording(request, in, lookups, world);
     if (!shape) return shape.error();

@@ -101,9 +101,14 @@ Result<ProjectRequest> project_request(const ProjectFlags& f) {
   if (f.brief && f.out.json.empty())
     return Error{.what = "--brief without --json", .hint = "add --json -"};
   if (request.plan.gpus == 0 && request.plan.nodes == 0 && request.plan.fields.empty() &&
-      request.machine.empty())
-    return Error{.what = "nothing differs from the recorded job",
-                 .hint = "give --gpus N, or a field of the plan such as --tp N"};
+      request.recorded_machine.empty())
+    return Error{.what = request.machine.empty()
+                             ? "nothing differs from the recorded job"
+                             : "nothing differs from the recorded job: --machine alone is also the "
+                               "machine of the traces",
+                 .hint =
+                     "give --gpus N, a field of the plan such as --tp N, or for other GPUs "
+                     "--machine NEW --recorded-machine OLD --model NAME"};
   return request;
 }
 
