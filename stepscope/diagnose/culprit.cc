@@ -15,6 +15,7 @@ namespace stepscope {
 namespace {
 
 constexpr double least_bound = 0.10;  // of the step, to be called what binds it
+constexpr double least_next = 0.05;   // to be named after compute that binds it
 constexpr double mostly_launches = 0.30;
 constexpr double small_fault = 0.05;
 constexpr std::int64_t many_times_fault = 6;
@@ -23,6 +24,10 @@ constexpr double least_part = 0.01;  // of the critical path, to be listed
 // Experiment: in 316 recorded captures, wrong verdicts of faults beyond it are fewer than 1 in 50.
 constexpr double sure_on_cores = 0.10;
 constexpr double alike = 1.02;  // two figures of one cause differ by less, so one of them says it
+
+auto needs_of(CulpritKind kind) {
+  return stepscope::needs_of(culprit_kind_names[static_cast<std::size_t>(kind)]);
+}
 
 // "4.65 ms (12.3 %) of each step of 37.9 ms".
 Message of_steps(Ns gain, const JobResult& job) {
@@ -198,13 +203,13 @@ Ns exposed_time(const JobResult& job) {
   return most_of(job, {comm_exposed_wait, comm_exposed_transfer, comm_exposed_unsplit});
 }
 
-// What is largest of what a replay can take away, if it is much.
-Culprit largest_bound(const JobResult& job) {
+// What is largest of what a replay can take away, if it takes at least this share of a step.
+Culprit largest_bound(const JobResult& job, double least) {
   const Ns step = job.explanation->step;
   // That no fault stands out of what other programs on the cores do is no certainty.
   Culprit v{.kind = CulpritKind::compute_bound, .confidence = confidence_of(0, false, job)};
   const auto try_bound = [&](CulpritKind kind, Ns gain, std::string change) {
-    if (share_of_time(gain, step) < least_bound || gain <= v.gain) return;
+    if (share_of_time(gain, step) < least || gain <= v.gain) return;
     v.kind = kind;
     v.gain = gain;
     v.share = share_of_time(gain, step);
@@ -364,6 +369,13 @@ double mean_step(const JobResult& job) {
   return sum;
 }
 
+std::optional<Culprit> next_after_compute(const JobResult& job) {
+  Culprit next = largest_bound(job, least_next);
+  if (next.kind == CulpritKind::compute_bound || lacks(recorded_facts(job), needs_of(next.kind)))
+    return std::nullopt;
+  return next;
+}
+
 std::vector<Culprit> find_culprits(const JobResult& job) {
   std::vector<Culprit> verdicts;
   if (!replay_tells(job)) return verdicts;
@@ -373,7 +385,7 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (auto retries = retried_allocations(job)) verdicts.push_back(*std::move(retries));
   if (verdicts.size() > compared)
     std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
-  Culprit bound = largest_bound(job);
+  Culprit bound = largest_bound(job, least_bound);
   // A small fault is no headline if a bound is a multiple of it. Uneven stages are a part of the
   // bubble, which is no such bound for them.
   const bool small = !verdicts.empty() && verdicts.front().share < small_fault &&
@@ -382,7 +394,7 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
                      bound.gain >= many_times_fault * verdicts.front().gain;
   if (verdicts.empty() || small) verdicts.insert(verdicts.begin(), std::move(bound));
   std::erase_if(verdicts, [facts = recorded_facts(job)](const Culprit& c) {
-    return lacks(facts, needs_of(culprit_kind_names[static_cast<std::size_t>(c.kind)])).has_value();
+    return lacks(facts, needs_of(c.kind)).has_value();
   });
   return verdicts;
 }

@@ -73,6 +73,9 @@ struct Culprit {
 // The verdict first, then its alternatives: other faults, largest gain first. Empty if the steps
 // could not be replayed, so nothing is known about gains.
 [[nodiscard]] std::vector<Culprit> find_culprits(const JobResult& job);
+// Of a step that compute binds: the largest of what a replay takes away, if it is worth a sentence.
+// REQUIRES: replay_tells(job).
+[[nodiscard]] std::optional<Culprit> next_after_compute(const JobResult& job);
 
 // How far a gain by the replay can be trusted: low if the graph leaves too much of a step
 // unexplained or predicts held-out steps badly, medium if no step could be held out.

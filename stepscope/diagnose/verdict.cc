@@ -16,7 +16,8 @@
 namespace stepscope {
 namespace {
 
-constexpr double same_step = 0.01;  // two lengths of a step differ by less
+constexpr double same_step = 0.01;      // two lengths of a step differ by less
+constexpr double least_beside = 0.001;  // of a step: a row of the account
 
 using Groups = std::array<double, bound_by_names.size()>;
 
@@ -388,12 +389,18 @@ Message bound_text(const JobResult& job, BoundBy bound, double group, double ste
   const bool cpu = on_cpu(job.ranks);
   const auto told = static_cast<double>(step_length(job).count());
   const bool alike = !replay_tells(job) || std::abs(step - told) <= same_step * told;
+  // The account has it as a row of its own.
+  const double beside =
+      means_of_all(job)[static_cast<std::size_t>(BudgetCategory::comm_overlapped)] / step;
+  const Message overlapped =
+      beside < least_beside ? Message() : msg::beside_communication(Percent{beside});
   if (bound == BoundBy::memory)
     return msg::bound_by_memory(Percent{group / step}, alike, cpu,
-                                Percent{memory_share(job, group) / step});
-  return msg::bound_by_category(
-      in_words(bound, cpu), Percent{group / step}, alike,
-      bound == BoundBy::communication ? unsplit_text(job, group) : Message());
+                                Percent{memory_share(job, group) / step}, overlapped);
+  return msg::bound_by_category(in_words(bound, cpu), Percent{group / step}, alike,
+                                bound == BoundBy::communication ? unsplit_text(job, group)
+                                : bound == BoundBy::compute     ? overlapped
+                                                                : Message());
 }
 
 BoundBy bound_of(CulpritKind kind) {
@@ -454,6 +461,11 @@ bool only_communication(const JobResult& job) {
   });
 }
 
+Message to_replay(const Culprit& culprit, std::string traces) {
+  return msg::replay_without(culprit.change, std::move(traces),
+                             culprit.kind == CulpritKind::allocation_retries);
+}
+
 JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
                         const Machine* machine, std::optional<int> world_size) {
   JobVerdict verdict;
@@ -499,11 +511,12 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
     verdict.sentence =
         joined(msg::sentences,
                {first.sentence, first.clock ? first.clock->sentence : Message(), mfu_text(mfu)});
-    verdict.culprit = msg::replay_without(first.change, "TRACES");
+    verdict.culprit = to_replay(first, "TRACES");
     return verdict;
   } else {
     if (first.kind == CulpritKind::compute_bound) {
       if (verdict.bound_by == BoundBy::memory) first.kind = CulpritKind::memory_bound;
+      if (const auto next = next_after_compute(job)) said.push_back(bound_sentence(*next, job));
     } else {
       verdict.bound_by = bound_of(first.kind);
       said = {msg::step_takes(window, length), bound_sentence(first, job)};

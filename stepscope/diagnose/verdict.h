@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct JobVerdict {
 // Whether the traces hold communication kernels and no launches: a recorder of communication (the
 // plugin of NCCL) made them, and what else the devices did is not known.
 [[nodiscard]] bool only_communication(const JobResult& job);
+
+// How to replay the step without a fault. The change for allocations that free cached memory first
+// frees all calls of the allocator.
+[[nodiscard]] Message to_replay(const Culprit& culprit, std::string traces);
 
 // The step is bound by the group of budget categories with most time in the mean step: compute
 // (memory, where other kernels than products run longer), communication (transfer, and what cannot

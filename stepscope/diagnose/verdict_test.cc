@@ -404,6 +404,20 @@ TEST(Verdict, ExposedCommunicationIsNamedBeforeASmallFault) {
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
 }
 
+TEST(Verdict, AfterComputeThatBindsTheNextIsNamed) {
+  Replayed t({{{compute, 88}, {comm_exposed_transfer, 12}}, {{compute, 88}, {idle_host, 12}}});
+  t.saves(Change::communication_free, 9);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::compute);
+  EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::compute_bound);
+  EXPECT_TRUE(says(say_stopped(verdict.sentence), "Communication costs 9.00 ms (9.0 %) of it"))
+      << say_stopped(verdict.sentence);
+  t.job.explanation->what_ifs.clear();
+  t.saves(Change::communication_free, 4);
+  EXPECT_FALSE(says(say_stopped(find_verdict(t.job, std::nullopt).sentence), "costs"))
+      << "little is no news";
+}
+
 TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
   Replayed t({{{compute, 60}, {idle_host, 40}}});
   t.saves(Change::allocator_free, 25);
@@ -418,6 +432,8 @@ TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
   EXPECT_TRUE(says(say_stopped(verdict.sentence),
                    "All calls of the allocator together cost 25.0 ms (25.0 %)"))
       << "what the printed change saves: " << say_stopped(verdict.sentence);
+  EXPECT_TRUE(says(say(verdict.culprit), "the step with an allocator that takes no time: "))
+      << say(verdict.culprit);
   t.rank(0).host.retries.total = Ns{4'000'000};
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.size(), 1U);
 }

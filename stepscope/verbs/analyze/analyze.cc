@@ -162,7 +162,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   a.traces = words_for_shell(request.traces);
   a.answer = find_verdict(a.job, a.mfu, machine, a.world_size);
   if (a.answer.culprit.kind == MessageKind::replay_without)  // a verdict knows no inputs
-    a.answer.culprit = msg::replay_without(a.answer.culprits.front().change, a.traces);
+    a.answer.culprit = to_replay(a.answer.culprits.front(), a.traces);
   a.answer.sentence =
       joined(msg::sentences, {impossible, a.answer.sentence, slowed_sentence(a.job)});
   a.findings = find_findings({.job = a.job,

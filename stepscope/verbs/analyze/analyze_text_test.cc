@@ -205,7 +205,7 @@ struct LargeReport : TestReport {
       row.count = 2;
       row.total = Ns{1'000'000 - i};
     }
-    report.answer.culprit = msg::replay_without("x", "TRACES");
+    report.answer.culprit = msg::replay_without("x", "TRACES", false);
     report.answer.culprits = {{.kind = CulpritKind::slow_rank, .change = "x"}};
     report.traces = "runs/today";
     job.explanation.emplace().step = Ns{10'000'000'000};

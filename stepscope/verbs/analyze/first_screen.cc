@@ -263,7 +263,11 @@ std::string answer_text(const Analysis& report, const TextOptions& options) {
   const bool replays = culprit.kind == MessageKind::replay_without;
   std::string then;
   if (const Message remedy = remedy_of(report); !remedy.empty()) then = "→ " + say(remedy) + ". ";
-  if (replays) then += "The step without it:";
+  const auto& culprits = report.answer.culprits;
+  const bool allocator =
+      !culprits.empty() && culprits.front().kind == CulpritKind::allocation_retries;
+  if (replays)
+    then += allocator ? "The step with an allocator that takes no time:" : "The step without it:";
   if (!then.empty()) out += wrapped(then, width);
   if (replays)
     out += "  " + whatif_command(report) + '\n';
