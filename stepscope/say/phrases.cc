@@ -51,6 +51,12 @@ std::string shape_in_words(std::string_view dims) {
   return printable(text);
 }
 
+std::string outer_shape_in_words(std::string_view dims) {
+  std::string text = shape_in_words(dims);
+  if (text.starts_with("[[") && text.ends_with("]]")) text = text.substr(1, text.size() - 2);
+  return text;
+}
+
 std::string host_doing(std::string_view activity) {
   if (activity.empty() || activity == "no row recorded") return "the host shows no row";
   const std::string text = shorten(printable(activity), 100);

@@ -25,6 +25,8 @@ namespace stepscope {
 // Shapes as PyTorch writes them, "[[8, 4], [], []]", without spaces and without scalars, which have
 // no shape: "[[8,4]]".
 [[nodiscard]] std::string shape_in_words(std::string_view dims);
+// Without the brackets around all.
+[[nodiscard]] std::string outer_shape_in_words(std::string_view dims);
 
 // What a host thread did (IdleInstance::host_activity) as the end of a sentence that begins with
 // "while": "the host is in aten::item", "the host shows no row between a and b".

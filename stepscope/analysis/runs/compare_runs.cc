@@ -136,32 +136,46 @@ std::optional<LaunchDrift> drift_of(const ComparedArm& a, const ComparedArm& b,
   return find_launch_drift({flags.get(), order.size()}, medians);
 }
 
-using PartKey = std::pair<PartKind, std::string>;
+struct PartKey {
+  PartKind kind = PartKind::budget;
+  std::string name{};
+  std::string shapes{};
+  auto operator<=>(const PartKey&) const = default;
+};
+using PartsByKey = std::map<PartKey, std::vector<std::vector<double>>>;
 
-// The series of each part in each launch with traces, without the warm-up; zeros if a launch lacks
-// the part.
-std::map<PartKey, std::vector<std::vector<double>>> part_series(
-    std::span<const LaunchSteps> launches, const ComparedArm& arm) {
-  std::map<PartKey, std::vector<std::vector<double>>> series;
+// A series of each part (`of`) in each launch with traces, without the warm-up; zeros if a launch
+// lacks the part.
+PartsByKey part_series(std::span<const LaunchSteps> launches, const ComparedArm& arm,
+                       std::vector<double> PartSeries::* of) {
+  PartsByKey series;
   std::vector<std::vector<double>> nothing;
   for (std::size_t l = 0; l < launches.size(); ++l) {
     const std::size_t first = arm.launches[l].warm_up;
     if (launches[l].parts.empty()) continue;
     const std::vector<double> zeros(launches[l].wall_ns.size() - first, 0.0);
     for (const PartSeries& part : launches[l].parts) {
-      auto& all = series.try_emplace({part.kind, part.name}, nothing).first->second;
-      all.emplace_back(part.ns.begin() + static_cast<std::ptrdiff_t>(first), part.ns.end());
+      const std::vector<double>& values = part.*of;
+      if (values.size() != part.ns.size()) continue;
+      auto& all = series.try_emplace({part.kind, part.name, part.shapes}, nothing).first->second;
+      all.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
     }
     nothing.push_back(zeros);
     for (auto& [key, all] : series)
       if (all.size() < nothing.size()) all.push_back(zeros);
   }
-  if (!nothing.empty()) series.try_emplace({PartKind::budget, ""}, nothing);
+  if (!nothing.empty()) series.try_emplace(PartKey{}, nothing);
   return series;
 }
 
 std::vector<Series> views_of(const std::vector<std::vector<double>>& launches) {
   return {launches.begin(), launches.end()};
+}
+
+// Of all steps of an arm; 0 where it lacks the part.
+double mean_over(const PartsByKey& series, const PartKey& key) {
+  const auto at = series.find(key);
+  return at == series.end() ? 0 : mean(joined(views_of(at->second))).value_or(0);
 }
 
 void adjust(std::vector<PartDifference>& parts, PartKind kind, double alpha) {
@@ -180,12 +194,14 @@ void adjust(std::vector<PartDifference>& parts, PartKind kind, double alpha) {
 std::vector<PartDifference> differences(std::span<const LaunchSteps> a, const ComparedArm& arm_a,
                                         std::span<const LaunchSteps> b, const ComparedArm& arm_b,
                                         double alpha) {
-  const auto of_a = part_series(a, arm_a);
-  const auto of_b = part_series(b, arm_b);
+  const auto of_a = part_series(a, arm_a, &PartSeries::ns);
+  const auto of_b = part_series(b, arm_b, &PartSeries::ns);
   std::vector<PartDifference> parts;
   if (of_a.empty() || of_b.empty()) return parts;
-  const auto nothing_a = of_a.find({PartKind::budget, ""});
-  const auto nothing_b = of_b.find({PartKind::budget, ""});
+  const auto nothing_a = of_a.find(PartKey{});
+  const auto nothing_b = of_b.find(PartKey{});
+  const PartsByKey calls_a = part_series(a, arm_a, &PartSeries::calls);
+  const PartsByKey calls_b = part_series(b, arm_b, &PartSeries::calls);
   const auto test = [&](const PartKey& key) {
     const auto in_a = of_a.find(key);
     const auto in_b = of_b.find(key);
@@ -193,17 +209,23 @@ std::vector<PartDifference> differences(std::span<const LaunchSteps> a, const Co
         views_of(in_a == of_a.end() ? nothing_a->second : in_a->second);
     const std::vector<Series> series_b =
         views_of(in_b == of_b.end() ? nothing_b->second : in_b->second);
-    parts.push_back({.kind = key.first,
-                     .name = key.second,
-                     .test = test_difference(series_a, series_b, alpha),
-                     .q = std::nullopt});
+    PartDifference part{.kind = key.kind,
+                        .name = key.name,
+                        .shapes = key.shapes,
+                        .test = test_difference(series_a, series_b, alpha),
+                        .q = std::nullopt};
+    if (calls_a.contains(key) || calls_b.contains(key)) {
+      if (in_a == of_a.end() || calls_a.contains(key)) part.a_calls = mean_over(calls_a, key);
+      if (in_b == of_b.end() || calls_b.contains(key)) part.b_calls = mean_over(calls_b, key);
+    }
+    parts.push_back(std::move(part));
   };
   for (const auto& [key, series] : of_a)
-    if (!key.second.empty()) test(key);
+    if (!key.name.empty()) test(key);
   for (const auto& [key, series] : of_b)
-    if (!key.second.empty() && !of_a.contains(key)) test(key);
-  for (const PartKind kind : {PartKind::budget, PartKind::compute, PartKind::kernel})
-    adjust(parts, kind, alpha);
+    if (!key.name.empty() && !of_a.contains(key)) test(key);
+  for (std::size_t kind = 0; kind < part_kind_names.size(); ++kind)
+    adjust(parts, static_cast<PartKind>(kind), alpha);
   std::ranges::stable_sort(parts, [](const PartDifference& x, const PartDifference& y) {
     if (x.kind != y.kind) return x.kind < y.kind;
     return std::fabs(x.test.difference) > std::fabs(y.test.difference);
@@ -278,6 +300,8 @@ RunComparison compare_runs(std::span<const LaunchSteps> a, std::span<const Launc
   take_run(c.b, c.ratio.b.run);
   c.drift = drift_of(c.a, c.b, order);
   c.parts = differences(a, c.a, b, c.b, options.ratio.alpha);
+  c.on_cpu =
+      std::ranges::all_of(a, &LaunchSteps::on_cpu) && std::ranges::all_of(b, &LaunchSteps::on_cpu);
   return c;
 }
 

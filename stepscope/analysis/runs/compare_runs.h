@@ -26,6 +26,7 @@ struct LaunchSteps {
   std::vector<double> tokens{};       // parallel, or empty: of the job in each step
   std::vector<PartSeries> parts{};    // each parallel to wall_ns; empty without a trace
   std::string source{};
+  bool on_cpu = false;  // traces without a device
 };
 
 struct CompareOptions {
@@ -85,9 +86,12 @@ struct ArmWarmUp {
 struct PartDifference {
   PartKind kind = PartKind::budget;
   std::string name;
-  DifferenceTest test;      // ns per step
-  std::optional<double> q;  // false-discovery rate among the parts of its kind
-  bool called = false;      // q < alpha
+  std::string shapes{};             // of an operator, as recorded; may be empty
+  DifferenceTest test;              // ns per step
+  std::optional<double> q;          // false-discovery rate among the parts of its kind
+  bool called = false;              // q < alpha
+  std::optional<double> a_calls{};  // per step; absent where an arm does not count them
+  std::optional<double> b_calls{};
 };
 
 struct RunComparison {
@@ -97,6 +101,7 @@ struct RunComparison {
   std::optional<LaunchDrift> drift;   // of log(median) per launch; if the order is known
   std::vector<PartDifference> parts;  // largest difference first within a kind; if both arms have
                                       // traces
+  bool on_cpu = false;                // all launches are traces without a device
 };
 
 // `order`: the launches in the order they ran; false = the next of A, true = the next of B. Empty

@@ -110,6 +110,27 @@ TEST(CompareRuns, PartsSayWhatChangedAndFalseOnesAreFew) {
   EXPECT_LE(called, 1);  // of a hundred that are equal
 }
 
+TEST(CompareRuns, OperatorsOfOneNameAreComparedByShapeAndCalls) {
+  Launches launches;
+  LaunchSteps a = launches.draw(10);
+  LaunchSteps b = launches.draw(10);
+  const auto mm = [](std::string shapes, double ns, double calls) {
+    return PartSeries{PartKind::operation, "aten::mm", Doubles(10, ns), Doubles(10, calls),
+                      std::move(shapes)};
+  };
+  a.parts = {mm("[[8,8],[8,8]]", 4e6, 2), mm("[[2,2],[2,2]]", 1e6, 5)};
+  b.parts = {mm("[[8,8],[8,8]]", 1e6, 4), mm("[[2,2],[2,2]]", 4e6, 5)};
+  a.parts.push_back({PartKind::kernel, "uncounted", Doubles(10, 1e6)});
+  const RunComparison c = compare_two(a, b);
+  ASSERT_EQ(c.parts.size(), 3U);
+  EXPECT_FALSE(c.parts[0].a_calls) << "calls that no arm counts are not known";
+  EXPECT_EQ(c.parts[1].shapes, "[[2,2],[2,2]]");
+  EXPECT_EQ(c.parts[1].test.difference, 3e6) << "the two cancel in a sum by name";
+  EXPECT_EQ(c.parts[2].test.difference, -3e6);
+  EXPECT_EQ(c.parts[2].a_calls, 2);
+  EXPECT_EQ(c.parts[2].b_calls, 4);
+}
+
 // A kernel that runs in only one arm takes no time in the other.
 TEST(CompareRuns, APartOfOneArmOnlyIsADifference) {
   Launches launches;

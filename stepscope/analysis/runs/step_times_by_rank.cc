@@ -9,6 +9,8 @@
 
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/analysis/work/executed.h"
+#include "stepscope/analysis/work/op_work.h"
 #include "stepscope/stats/hampel.h"
 #include "stepscope/stats/summary.h"
 
@@ -146,28 +148,44 @@ StepTimesByRank step_times_by_rank(std::span<const NumberedStep> job,
 
 namespace {
 
-// Sums over ranks by kind and name, in the order of kinds, then names.
+struct PartName {
+  PartKind kind = PartKind::budget;
+  std::string_view name;
+  std::string_view shapes{};
+};
+
+// Sums over ranks by kind, name and shapes, in this order.
 class Parts {
  public:
   Parts(std::size_t steps, std::size_t ranks)
       : steps_(steps), share_(1 / static_cast<double>(ranks)) {}
 
-  void add(PartKind kind, std::string_view name, std::size_t step, Ns time) {
+  void add(const PartName& part, std::size_t step, Ns time,
+           std::optional<std::uint64_t> calls = {}) {
     if (time == Ns{}) return;
-    auto& series = series_[{kind, std::string(name)}];
-    series.resize(steps_);
-    series[step] += share_ * static_cast<double>(time.count());
+    Series& series = series_[{part.kind, std::string(part.name), std::string(part.shapes)}];
+    series.ns.resize(steps_);
+    series.ns[step] += share_ * static_cast<double>(time.count());
+    if (!calls) return;
+    series.calls.resize(steps_);
+    series.calls[step] += share_ * static_cast<double>(*calls);
   }
   [[nodiscard]] std::vector<PartSeries> all() && {
     std::vector<PartSeries> parts;
-    for (auto& [key, ns] : series_) parts.push_back({key.first, key.second, std::move(ns)});
+    for (auto& [key, of] : series_)
+      parts.push_back({std::get<0>(key), std::get<1>(key), std::move(of.ns), std::move(of.calls),
+                       std::get<2>(key)});
     return parts;
   }
 
  private:
   std::size_t steps_;
   double share_;
-  std::map<std::pair<PartKind, std::string>, std::vector<double>> series_;
+  struct Series {
+    std::vector<double> ns;
+    std::vector<double> calls;
+  };
+  std::map<std::tuple<PartKind, std::string, std::string>, Series> series_;
 };
 
 // By step of a rank: its place in job.steps.counted, or none.
@@ -187,33 +205,65 @@ Places places_of(const JobResult& job, std::span<const Step> steps) {
 // By distinct name, so that each is looked up once per step and rank.
 void add_kernels(const Trace& trace, std::span<const Step> steps, const Places& places,
                  Parts& parts) {
-  std::map<std::pair<StringId, std::size_t>, Ns> sums;
+  struct Sum {
+    std::uint64_t calls = 0;
+    Ns time{};
+  };
+  std::map<std::pair<StringId, std::size_t>, Sum> sums;
   for (const DeviceLane& lane : index_rank(trace).devices)
     for (const SliceId op : lane.ops)
-      if (const auto step = step_at(steps, trace.slices.start[index(op)]); step && places[*step])
-        sums[{trace.slices.name[index(op)], *places[*step]}] += trace.slices.dur[index(op)];
-  for (const auto& [key, time] : sums)
-    parts.add(PartKind::kernel, trace.strings[key.first], key.second, time);
+      if (const auto step = step_at(steps, trace.slices.start[index(op)]); step && places[*step]) {
+        Sum& sum = sums[{trace.slices.name[index(op)], *places[*step]}];
+        ++sum.calls;
+        sum.time += trace.slices.dur[index(op)];
+      }
+  for (const auto& [key, sum] : sums)
+    parts.add({PartKind::kernel, trace.strings[key.first]}, key.second, sum.time, sum.calls);
+}
+
+void add_operators(const Trace& trace, std::span<const Step> steps, const Places& places,
+                   Parts& parts) {
+  const RankIndex rank = index_rank(trace);
+  for (const OperatorSteps& of : operator_steps(trace, rank, steps, attribute_work(trace, rank)))
+    for (std::size_t s = 0; s < steps.size(); ++s)
+      if (places[s])
+        parts.add({PartKind::operation, trace.strings[of.name], trace.strings[of.dims]}, *places[s],
+                  of.device[s], of.calls[s]);
+}
+
+Parts parts_of(const JobResult& job) {
+  return {job.steps.counted.size(), std::max<std::size_t>(job.ranks.size(), 1)};
 }
 
 }  // namespace
 
 std::vector<PartSeries> step_parts(const JobResult& job, std::span<const RankInput> ranks) {
-  Parts parts(job.steps.counted.size(), std::max<std::size_t>(job.ranks.size(), 1));
+  Parts parts = parts_of(job);
   for (const RankResult& rank : job.ranks) {
     const AccountedSteps of = accounted_steps(rank);
     const Places places = places_of(job, of.steps);
     for (std::size_t s = 0; s < of.steps.size(); ++s) {
       if (!places[s]) continue;
       for (std::size_t c = 0; c < budget_category_count; ++c)
-        parts.add(PartKind::budget, budget_category_names[c], *places[s], of.budgets[s].time[c]);
+        parts.add({PartKind::budget, budget_category_names[c]}, *places[s], of.budgets[s].time[c]);
       if (rank.counted.classes.empty()) continue;
       for (std::size_t c = 0; c < name_class_count; ++c)
-        parts.add(PartKind::compute, name_class_names[c], *places[s],
+        parts.add({PartKind::compute, name_class_names[c]}, *places[s],
                   rank.counted.classes[s].compute[c]);
     }
     const auto input = std::ranges::find(ranks, rank.rank, &RankInput::rank);
     if (input != ranks.end()) add_kernels(*input->trace, of.steps, places, parts);
+  }
+  return std::move(parts).all();
+}
+
+std::vector<PartSeries> operator_parts(const JobResult& job, std::span<const RankInput> ranks) {
+  Parts parts = parts_of(job);
+  for (const RankResult& rank : job.ranks) {
+    const auto input = std::ranges::find(ranks, rank.rank, &RankInput::rank);
+    if (input == ranks.end()) continue;
+    const std::span<const Step> steps = accounted_steps(rank).steps;
+    add_operators(*input->trace, steps, places_of(job, steps), parts);
   }
   return std::move(parts).all();
 }

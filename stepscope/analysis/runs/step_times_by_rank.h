@@ -86,24 +86,31 @@ struct StepMapLimits {
                                                  const StepMapLimits& limits = {});
 
 // The time of each step of a job in each of its parts: the budget's categories, the classes of
-// compute and the kernels, as series for statistical tests.
+// compute, the kernels and the operators, as series for statistical tests.
 
 enum class PartKind : std::uint8_t {
-  budget,   // exclusive: a step's categories sum to its wall time
-  compute,  // classes of compute, exclusive: they sum to compute and comm_overlapped
-  kernel,   // kernels of the device by name; they may overlap
+  budget,     // exclusive: a step's categories sum to its wall time
+  compute,    // classes of compute, exclusive: they sum to compute and comm_overlapped
+  kernel,     // kernels of the device by name; they may overlap
+  operation,  // operators by name and shapes: their kernels' time, on CPUs their own
 };
-inline constexpr std::array<std::string_view, 3> part_kind_names = {"budget", "class", "kernel"};
+inline constexpr std::array<std::string_view, 4> part_kind_names = {"budget", "class", "kernel",
+                                                                    "operator"};
 
 struct PartSeries {
   PartKind kind = PartKind::budget;
   std::string name;
-  std::vector<double> ns;  // one per step of the job, mean over its ranks
+  std::vector<double> ns;       // one per step of the job, mean over its ranks
+  std::vector<double> calls{};  // the same; empty where they are not counted
+  std::string shapes{};         // of operators, as recorded; may be empty
 };
 
 // In the order of `job.steps.counted`. Parts without time in any step are left out. `ranks` must be
 // those that `job` was made from.
 [[nodiscard]] std::vector<PartSeries> step_parts(const JobResult& job,
                                                  std::span<const RankInput> ranks);
+// The same of operators, of which a job may have thousands.
+[[nodiscard]] std::vector<PartSeries> operator_parts(const JobResult& job,
+                                                     std::span<const RankInput> ranks);
 
 }  // namespace stepscope

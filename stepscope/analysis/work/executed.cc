@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 #include "stepscope/analysis/budget/cpu_budget.h"
@@ -267,10 +268,9 @@ class Table {
   // `works`: without a device, the self time is work, not waiting.
   void book(SliceId op, Ns self, bool works, std::span<const DeviceWork> group) {
     CallWork call = device_work(trace_, group);
-    const bool inside = call.operations > 0
-                            ? step_at(steps_, call.first).has_value()
-                            : step_of_host(steps_, trace_.slices.start[index(op)]).has_value();
-    if (!inside) return;
+    const auto step = call.operations > 0 ? step_at(steps_, call.first)
+                                          : step_of_host(steps_, trace_.slices.start[index(op)]);
+    if (!step) return;
     if (cpu_only_ && works) call = {1, trace_.slices.start[index(op)], self, self, self, {}, {}};
     const std::size_t at = place_of(op, call.over_host());
     OperatorRow& row = rows_[at];
@@ -282,6 +282,39 @@ class Table {
     ++row.device_calls;
     row.device += call.time;
     add_work(op, call, known_[at]);
+    if (by_step_) {
+      by_step_->resize(rows_.size());
+      InSteps& steps = (*by_step_)[at];
+      steps.calls.resize(steps_.size());
+      steps.device.resize(steps_.size());
+      ++steps.calls[*step];
+      steps.device[*step] += call.time;
+    }
+  }
+
+  // From now on each row has its calls by step, too.
+  void count_by_step() { by_step_.emplace(); }
+
+  // Rows that differ in types, or in copies to the host, are one.
+  [[nodiscard]] std::vector<OperatorSteps> take_by_step() {
+    std::vector<OperatorSteps> all;
+    std::map<std::pair<StringId, StringId>, std::size_t> places;
+    for (std::size_t r = 0; r < by_step_->size(); ++r) {
+      InSteps& of = (*by_step_)[r];
+      if (of.calls.empty()) continue;
+      const auto [at, fresh] =
+          places.try_emplace(std::pair(rows_[r].name, rows_[r].dims), all.size());
+      if (fresh) {
+        all.push_back({rows_[r].name, rows_[r].dims, std::move(of.calls), std::move(of.device)});
+        continue;
+      }
+      OperatorSteps& sum = all[at->second];
+      for (std::size_t s = 0; s < steps_.size(); ++s) {
+        sum.calls[s] += of.calls[s];
+        sum.device[s] += of.device[s];
+      }
+    }
+    return all;
   }
 
   std::vector<OperatorRow> take() {
@@ -341,6 +374,11 @@ class Table {
   KeyIndex<OperatorKey, OperatorKeyHash> places_;
   std::vector<OperatorRow> rows_;
   std::vector<KnownWork> known_;
+  struct InSteps {
+    std::vector<std::uint64_t> calls;  // empty: no call with device work
+    std::vector<Ns> device;
+  };
+  std::optional<std::vector<InSteps>> by_step_;  // by row; may end early
 };
 
 struct Open {
@@ -394,6 +432,14 @@ std::vector<OperatorRow> operator_table(const Trace& trace, const RankIndex& ran
   Table table(trace, rank.cpu_only(), steps, work);
   for (const TrackId track : rank.host_tracks) book_thread(trace, trace.track(track), table);
   return table.take();
+}
+
+std::vector<OperatorSteps> operator_steps(const Trace& trace, const RankIndex& rank,
+                                          std::span<const Step> steps, const OpWork& work) {
+  Table table(trace, rank.cpu_only(), steps, work);
+  table.count_by_step();
+  for (const TrackId track : rank.host_tracks) book_thread(trace, trace.track(track), table);
+  return table.take_by_step();
 }
 
 }  // namespace stepscope

@@ -94,4 +94,17 @@ struct OperatorRow {
                                                       std::span<const Step> steps,
                                                       const OpWork& work);
 
+// The calls of an operator with device work of their own, of one shape and any types, by step.
+struct OperatorSteps {
+  StringId name = empty_string;
+  StringId dims = empty_string;
+  std::vector<std::uint64_t> calls;
+  std::vector<Ns> device;
+};
+
+// In the order of their first calls.
+[[nodiscard]] std::vector<OperatorSteps> operator_steps(const Trace& trace, const RankIndex& rank,
+                                                        std::span<const Step> steps,
+                                                        const OpWork& work);
+
 }  // namespace stepscope

@@ -129,6 +129,29 @@ struct OperatorRows {
   }
 };
 
+TEST(operators, have_their_calls_and_device_time_by_step_and_shape) {
+  WorkBuilder b;
+  b.mm(0, 10);
+  b.launch_kernel(1, 5, "gemm", 20, 50);
+  b.mm(60, 70);
+  b.launch_kernel(2, 65, "gemm", 120, 160);
+  b.mm(70, 80, "[[8, 8], [8, 8]]");
+  b.launch_kernel(3, 75, "small", 160, 163);
+  b.call("aten::mm", 80, 90, {.dims = "[[128, 64], [64, 32]]", .types = R"(["float", "float"])"});
+  b.launch_kernel(4, 85, "sgemm", 170, 190);
+  b.call("aten::view", 90, 95, {});
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  const auto rows =
+      operator_steps(trace, rank, std::vector{numbered_step(0, 0, 100), numbered_step(1, 100, 200)},
+                     attribute_work(trace, rank));
+  ASSERT_EQ(rows.size(), 2U) << "a view has no work";
+  const OperatorSteps& large = rows[trace.strings[rows[0].dims].find("128") == 2 ? 0 : 1];
+  EXPECT_EQ(trace.strings[large.name], "aten::mm");
+  EXPECT_EQ(large.calls, (std::vector<std::uint64_t>{1, 2})) << "of any types";
+  EXPECT_EQ(large.device, (std::vector<Ns>{Ns{30}, Ns{60}}));
+}
+
 TEST(operators, take_the_operators_inside_out_of_the_self_time) {
   WorkBuilder b;
   b.op("aten::linear", 0, 100);

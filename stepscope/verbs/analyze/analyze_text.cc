@@ -48,13 +48,6 @@ using Rows = std::vector<std::vector<std::string>>;
 
 std::string known_time(std::optional<Ns> t) { return t ? format_time(*t) : "-"; }
 
-// Without the brackets around all.
-std::string shape_text(std::string_view dims) {
-  std::string text = shape_in_words(dims);
-  if (text.starts_with("[[") && text.ends_with("]]")) text = text.substr(1, text.size() - 2);
-  return text;
-}
-
 std::string with_rest(std::string table, std::size_t shown, std::size_t all) {
   if (shown < all) table += fmt::format("  … and {} more\n", all - shown);
   return table;
@@ -293,7 +286,7 @@ std::string operators(const Analysis& report, std::size_t width) {
   for (const OperatorRow& o : r.work.operators) {
     if (rows.size() == most_rows) break;
     std::vector<std::string> row = {printable((*r.strings)[o.name])};
-    if (shapes) row.push_back(shape_text((*r.strings)[o.dims]));
+    if (shapes) row.push_back(outer_shape_in_words((*r.strings)[o.dims]));
     row.push_back(std::to_string(o.calls));
     if (!cpu) row.push_back(format_time(o.host_self));
     row.push_back(format_time(o.device));

@@ -38,6 +38,7 @@ struct CompareFlags {
   std::string step_annotation;
   std::string kernel_rules;
   StatisticsFlags statistics;
+  bool verbose = false;
   std::optional<double> max_regression;  // a share
   std::string inconclusive = "fail";
   OutputPaths out;
@@ -113,6 +114,8 @@ void declare(CLI::App& app, CompareFlags& f) {
   declare_regression(app, f.max_regression, f.inconclusive,
                      "Slowdown of B above which the exit code is 3; 4 if the steps cannot "
                      "tell");
+  app.add_flag("-v,--verbose", f.verbose, "Print every kernel and operator that differs")
+      ->group("Outputs");
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
   declare_csv(app, f.out.csv);
@@ -157,7 +160,11 @@ ExitCode exit_code(const Comparison& r, const std::string& inconclusive) {
 }
 
 Result<Answer> answer(const CompareFlags& flags, const Progress& progress) {
-  return answer_to(compare_request(flags), compare, progress, compare_tree, compare_text,
+  const auto text = [verbose = flags.verbose](const Comparison& r, TextOptions options) {
+    if (verbose) options.detail = TextDetail::all;
+    return compare_text(r, options);
+  };
+  return answer_to(compare_request(flags), compare, progress, compare_tree, text,
                    {.tables = compare_tables, .page = page_of_tree},
                    [&](const Comparison& r) { return exit_code(r, flags.inconclusive); });
 }

@@ -11,6 +11,7 @@
 #include "stepscope/face/tree/json_values.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/vocabulary.h"
 
@@ -132,12 +133,22 @@ Json range(const std::optional<std::pair<double, double>>& interval) {
   return interval ? Json::array({interval->first, interval->second}) : Json(nullptr);
 }
 
+// The time of one call; absent without a call.
+std::optional<double> per_call(double ns, const std::optional<double>& calls) {
+  return calls && *calls > 0 ? std::optional(ns / *calls) : std::nullopt;
+}
+
 Json part_tree(const PartDifference& part) {
   return {{"kind", name_of(part_kind_names, part.kind)},
           {"name", part.name},
+          {"shape", text_or_null(part.shapes)},
           {"a_ns", part.test.a},
           {"b_ns", part.test.b},
           {"difference_ns", part.test.difference},
+          {"a_calls", real(part.a_calls)},
+          {"b_calls", real(part.b_calls)},
+          {"a_call_ns", real(per_call(part.test.a, part.a_calls))},
+          {"b_call_ns", real(per_call(part.test.b, part.b_calls))},
           {"interval_ns", range(part.test.interval)},
           {"p", real(part.test.p)},
           {"q", real(part.q)},
@@ -231,7 +242,7 @@ Json compare_tree(const Comparison& r) {
           {"order", text_or_null(r.order)},
           {"drift", drift_tree(r.runs.drift)},
           {"parts", std::move(parts)},
-          {"terms", terms_json({"budget", "kernel_class"})},
+          {"terms", terms_json({"budget", "kernel_class"}, r.runs.on_cpu)},
           {"warnings", say_all(r.warnings)}};
 }
 
@@ -353,16 +364,17 @@ std::string test_text(const Comparison& r) {
          '\n';
 }
 
-std::string name_of_part(const PartDifference& part) {
+std::string name_of_part(const PartDifference& part, bool cpu) {
   switch (part.kind) {
     case PartKind::budget:
-      return std::string(label_of("budget", part.name));
+      return std::string(label_of("budget", part.name, cpu));
     case PartKind::compute:
       return std::string(label_of("kernel_class", part.name));
     case PartKind::kernel:
+    case PartKind::operation:
       break;
   }
-  return short_kernel_name(printable(part.name));
+  return printable(part.name);
 }
 
 const char* title_of(PartKind kind) {
@@ -373,35 +385,92 @@ const char* title_of(PartKind kind) {
       return "Compute by class";
     case PartKind::kernel:
       return "Kernels";
+    case PartKind::operation:
+      return "Operators";
   }
   return "";
 }
 
-std::string parts_table(const RunComparison& runs, PartKind kind, std::size_t most, double alpha,
-                        std::size_t width) {
-  std::vector<std::vector<std::string>> rows;
+std::string plus(double ns) { return fmt::format("{}{}", ns > 0 ? "+" : "", format_time(ns)); }
+
+// The parts of a kind that differ, of which a table has the first `most`.
+struct ShownParts {
+  std::vector<const PartDifference*> rows;
+  std::size_t differ = 0;
+  std::string title;
+};
+
+ShownParts shown_parts(const RunComparison& runs, PartKind kind, std::size_t most, double alpha) {
+  ShownParts shown;
   std::size_t all = 0;
   std::size_t called = 0;
   for (const PartDifference& part : runs.parts) {
     if (part.kind != kind) continue;
     ++all;
     if (part.called) ++called;
-    if (rows.size() == most || part.test.difference == 0) continue;
-    const DifferenceTest& t = part.test;
-    const auto plus = [](double ns) {
-      return fmt::format("{}{}", ns > 0 ? "+" : "", format_time(ns));
-    };
-    rows.push_back({name_of_part(part), format_time(t.a), format_time(t.b), plus(t.difference),
-                    t.interval
-                        ? fmt::format("{} to {}", plus(t.interval->first), plus(t.interval->second))
-                        : "-",
-                    part.q ? fmt::format("{:.3f}", *part.q) : "-", part.called ? "*" : ""});
+    if (part.test.difference == 0) continue;
+    ++shown.differ;
+    if (shown.rows.size() < most) shown.rows.push_back(&part);
+  }
+  shown.title = fmt::format("\n{} (B - A, mean a step; * q < {:g}: {} of {}):\n", title_of(kind),
+                            alpha, called, all);
+  return shown;
+}
+
+std::string parts_table(const RunComparison& runs, PartKind kind, std::size_t most, double alpha,
+                        std::size_t width) {
+  const ShownParts shown = shown_parts(runs, kind, most, alpha);
+  std::vector<std::vector<std::string>> rows;
+  for (const PartDifference* part : shown.rows) {
+    const DifferenceTest& t = part->test;
+    rows.push_back(
+        {name_of_part(*part, runs.on_cpu), format_time(t.a), format_time(t.b), plus(t.difference),
+         t.interval ? fmt::format("{} to {}", plus(t.interval->first), plus(t.interval->second))
+                    : "-",
+         part->q ? fmt::format("{:.3f}", *part->q) : "-", part->called ? "*" : ""});
   }
   if (rows.empty()) return {};
-  return fmt::format("\n{} (B - A, mean a step; * q < {:g}: {} of {}):\n", title_of(kind), alpha,
-                     called, all) +
+  return shown.title +
          text_table({{"", false}, {"A"}, {"B"}, {"B - A"}, {"interval"}, {"q"}, {"", false}},
                     std::move(rows), width);
+}
+
+// Kernels or operators: how often they run, and how long one takes.
+std::string work_table(const RunComparison& runs, PartKind kind, std::size_t most, double alpha,
+                       std::size_t width) {
+  constexpr std::size_t longest = 36;  // of a name
+  const ShownParts shown = shown_parts(runs, kind, most, alpha);
+  if (shown.rows.empty()) return {};
+  std::vector<std::string> names;
+  for (const PartDifference* part : shown.rows) names.push_back(name_of_part(*part, runs.on_cpu));
+  if (kind == PartKind::kernel) names = distinct_kernel_names(names, longest);
+  const auto calls = [](const std::optional<double>& of) { return of ? format_digits(*of) : "-"; };
+  const auto call = [](double ns, const std::optional<double>& of) {
+    const auto time = per_call(ns, of);
+    return time ? format_time(*time) : "-";
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const PartDifference& part = *shown.rows[i];
+    const DifferenceTest& t = part.test;
+    rows.push_back({names[i], outer_shape_in_words(part.shapes), calls(part.a_calls),
+                    calls(part.b_calls), call(t.a, part.a_calls), call(t.b, part.b_calls),
+                    plus(t.difference), part.q ? fmt::format("{:.3f}", *part.q) : "-",
+                    part.called ? "*" : ""});
+  }
+  std::string out = shown.title + text_table({{"", false, longest},
+                                              {"shape", false, 32},
+                                              {"calls A"},
+                                              {"B"},
+                                              {"a call A"},
+                                              {"B"},
+                                              {"B - A"},
+                                              {"q"},
+                                              {"", false}},
+                                             std::move(rows), width);
+  if (shown.rows.size() < shown.differ)
+    out += fmt::format("  … and {} more\n", shown.differ - shown.rows.size());
+  return out;
 }
 
 std::string regression_text(const Comparison& r) {
@@ -445,7 +514,9 @@ std::string compare_text(const Comparison& r, const TextOptions& options) {
   const double alpha = r.options.ratio.alpha;
   out += parts_table(r.runs, PartKind::budget, 12, alpha, width);
   out += parts_table(r.runs, PartKind::compute, 8, alpha, width);
-  out += parts_table(r.runs, PartKind::kernel, 10, alpha, width);
+  const bool every = options.detail == TextDetail::all;
+  for (const PartKind kind : {PartKind::operation, PartKind::kernel})
+    out += work_table(r.runs, kind, every ? r.runs.parts.size() : 8, alpha, width);
   if (!r.warnings.empty()) out += '\n';
   return out + notes_text(r.warnings, width) + details_line(options);
 }

@@ -17,6 +17,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -86,6 +87,7 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
     fail(progress, failures, no_whole_step(read.inputs, input));
     return std::nullopt;
   }
+  std::ranges::move(operator_parts(job, read.ranks), std::back_inserter(launch.parts));
   if (const Message cut = cut_sentence(read.inputs, job); !cut.empty())
     remarks.push_back(msg::plain(say_stopped(cut)));
   if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
@@ -123,6 +125,7 @@ LaunchSteps launch_of(const JobResult& job, std::span<const RankInput> ranks, st
   for (const Step& step : job.steps.counted)
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>((step.end - step.start).count())));
   if (!launch.wall_ns.empty()) launch.parts = step_parts(job, ranks);
+  launch.on_cpu = on_cpu(job.ranks);
   return launch;
 }
 

@@ -42,7 +42,7 @@ export const compare_page = (report) => ({
       lede: 'From the mean step of A to that of B, category by category, mean over ranks.',
       draw: compare_changes
     },
-    has_parts(report, 'class', 'kernel') &&
+    has_parts(report, 'class', 'operator', 'kernel') &&
         {
           id: 'parts',
           title: 'Compute and kernels',

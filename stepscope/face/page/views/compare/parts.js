@@ -5,7 +5,7 @@ import {h, missing, note, swatch} from '../../draw/elements.js';
 import {look_of_term} from '../../draw/looks.js';
 import {data_table, figure_column} from '../../draw/table.js';
 import {fall_row} from '../../draw/waterfall.js';
-import {between, known, ns, signed_ns, signed_percent, sum} from '../../format/numbers.js';
+import {between, digits, known, ns, signed_ns, signed_percent, sum} from '../../format/numbers.js';
 import {is_term, label_of} from '../../terms.js';
 
 const most_rows = 10;  // of the waterfall; smaller changes are one row
@@ -54,8 +54,24 @@ const groups = {budget: 'budget', class: 'kernel_class'};
 const part_label = (p) => (is_term(groups[p.kind], p.name) ?
   label_of(groups[p.kind], p.name) : p.name);
 
+// A shape without the brackets around all: "[[8, 4], [4, 2]]" is "[8,4],[4,2]".
+export const shape_in_words = (shape) => (shape ?
+  shape.replace(/\s/g, '').replaceAll(',[]', '').replace(/^\[(\[.*\])\]$/, '$1') : null);
+
+// Of work that is counted: the shapes of operators, calls a step and the time of a call.
+function work_columns(rows) {
+  if (!rows.some((p) => known(p.a_calls) || known(p.b_calls))) return [];
+  return [
+    rows.some((p) => p.shape) && {label: 'Shape', text: true, value: (p) => shape_in_words(p.shape)},
+    figure_column('Calls in A', 'a_calls', digits),
+    figure_column('In B', 'b_calls', digits),
+    figure_column('A call in A', 'a_call_ns', ns),
+    figure_column('In B', 'b_call_ns', ns)
+  ].filter(Boolean);
+}
+
 function parts_table(rows, label, limit) {
-  const kernels = rows.some((p) => p.kind === 'kernel');
+  const kernels = rows.some((p) => ['kernel', 'operator'].includes(p.kind));
   return data_table({
     label,
     rows,
@@ -65,6 +81,7 @@ function parts_table(rows, label, limit) {
       kernels ? {label, name: true, value: (p) => p.name} :
         {label, text: true, value: part_label, show: (p) => h('span', {class: 'chip'},
           swatch(p.kind === 'budget' ? look_of_term(p.name).colour : p.name), part_label(p))},
+      ...work_columns(rows),
       figure_column('A', 'a_ns', ns),
       figure_column('B', 'b_ns', ns),
       figure_column('B − A', 'difference_ns', signed_ns),
@@ -95,8 +112,10 @@ export function compare_changes(report) {
 }
 
 export function compare_parts(report) {
-  const [classes, kernels] = [parts_of(report, 'class'), parts_of(report, 'kernel')];
+  const [classes, operators, kernels] = ['class', 'operator', 'kernel'].map(
+      (kind) => parts_of(report, kind));
   return [
     classes.length > 0 && parts_table(classes, 'Class of compute', 12),
+    operators.length > 0 && parts_table(operators, 'Operator', 20),
     kernels.length > 0 && parts_table(kernels, 'Kernel', 20)];
 }
