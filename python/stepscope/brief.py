@@ -45,7 +45,7 @@ def brief(result: Result) -> dict[str, Any]:
             out[arm] = _some(tree[arm], "label", "steps", "median_ns", "n_eff")
         called = [part for part in tree["parts"] or [] if part["called"]]
         out["changed_parts"] = [
-            _some(p, "kind", "name", "a_ns", "b_ns", "difference_ns", "q")
+            _some(p, "kind", "name", "shape", "a_ns", "b_ns", "difference_ns", "q")
             for p in called[:_MOST_ROWS]
         ]
     elif isinstance(result, Prediction):

@@ -1064,12 +1064,19 @@ class ComparisonDrift(Record):
 class ComparisonParts(Record):
     kind: str
     name: str
+    shape: str | None
     a_ns: float
     a: float
     b_ns: float
     b: float
     difference_ns: float
     difference: float
+    a_calls: float | None
+    b_calls: float | None
+    a_call_ns: float | None
+    a_call: float | None
+    b_call_ns: float | None
+    b_call: float | None
     interval_ns: list[float]
     interval: list[float]
     p: float

@@ -54,15 +54,11 @@ const groups = {budget: 'budget', class: 'kernel_class'};
 const part_label = (p) => (is_term(groups[p.kind], p.name) ?
   label_of(groups[p.kind], p.name) : p.name);
 
-// A shape without the brackets around all: "[[8, 4], [4, 2]]" is "[8,4],[4,2]".
-export const shape_in_words = (shape) => (shape ?
-  shape.replace(/\s/g, '').replaceAll(',[]', '').replace(/^\[(\[.*\])\]$/, '$1') : null);
-
 // Of work that is counted: the shapes of operators, calls a step and the time of a call.
 function work_columns(rows) {
   if (!rows.some((p) => known(p.a_calls) || known(p.b_calls))) return [];
-  return [
-    rows.some((p) => p.shape) && {label: 'Shape', text: true, value: (p) => shape_in_words(p.shape)},
+  return [    rows.some((p) => p.shape) &&
+        {label: 'Shape', text: true, value: (p) => (p.shape || '').replace(/, \[\]/g, '')},
     figure_column('Calls in A', 'a_calls', digits),
     figure_column('In B', 'b_calls', digits),
     figure_column('A call in A', 'a_call_ns', ns),
