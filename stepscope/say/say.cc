@@ -154,7 +154,8 @@ std::string say(const Message& message) {
 }
 
 std::string say_stopped(const Message& message) {
-  return message.empty() ? std::string() : say(message) + '.';
+  std::string text = message.empty() ? std::string() : say(message);
+  return text.empty() || text.ends_with("…") ? text : text + '.';
 }
 
 std::vector<std::string> say_all(const Messages& messages) {

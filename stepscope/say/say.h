@@ -28,7 +28,7 @@ namespace stepscope {
 
 // Without a full stop at the end; empty of nothing.
 [[nodiscard]] std::string say(const Message& message);
-// With one, unless it is empty.
+// With one, unless it is empty or ends with what was cut off ("…").
 [[nodiscard]] std::string say_stopped(const Message& message);
 // Each of them, without a full stop.
 [[nodiscard]] std::vector<std::string> say_all(const Messages& messages);

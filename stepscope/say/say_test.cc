@@ -105,6 +105,7 @@ TEST(Say, SentencesBeginWithACapitalAndListsAreJoined) {
   EXPECT_EQ(joined(msg::sentences, {{}, msg::no_rank_read()}), msg::no_rank_read());
   EXPECT_TRUE(joined(msg::sentences, {}).empty());
   EXPECT_EQ(say_stopped({}), "");
+  EXPECT_EQ(say_stopped(msg::plain("cut of…")), "cut of…");
   EXPECT_TRUE(say(msg::fuse(true, false)).starts_with("torch.compile, fused norms, dropout"));
   EXPECT_EQ(say(msg::late_and_remedy("late", msg::see_recording(msg::record_all_ranks()))),
             "late. Record all ranks; docs/how-to/record-a-trace.md");

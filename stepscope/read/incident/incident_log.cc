@@ -163,7 +163,9 @@ std::optional<IncidentEvent> event_in(std::string_view line) {
 }
 
 std::string cut_text(std::string_view text) {
-  return std::string(trimmed(text).substr(0, longest_event_text));
+  const std::string_view whole = trimmed(text);
+  std::string kept(whole.substr(0, longest_event_text));
+  return whole.size() > kept.size() ? kept + "…" : kept;
 }
 
 }  // namespace

@@ -252,6 +252,12 @@ TEST(IncidentLog, DoesNotTakeTheNameOfAFileForTheRankOfLinesOfOthers) {
   EXPECT_TRUE(found.last_lines.contains(2));
 }
 
+TEST(IncidentLog, SaysWhereALongLineIsCut) {
+  const Incident found = incident_in("[rank1]: " + std::string(400, 'x') + "\n[rank2]: y\n");
+  EXPECT_TRUE(found.last_lines.at(1).text.ends_with("xx…"));
+  EXPECT_EQ(found.last_lines.at(2).text.find("…"), std::string::npos);
+}
+
 TEST(IncidentLog, HasTheRankInANameOfAFile) {
   EXPECT_EQ(rank_in_file_name("a/rank_3.log"), 3);
   EXPECT_EQ(rank_in_file_name("out-rank12.txt.gz"), 12);

@@ -102,6 +102,20 @@ TEST(HangSentence, BeginsWithTheFirstError) {
   EXPECT_NE(text.find("train.log:0"), std::string::npos) << text;
 }
 
+TEST(HangSentence, ARankWhoseThreadsAreDumpedIsNotSilentAndAFileKeepsItsName) {
+  HangResult r{.records = four_ranks()};
+  HangFinding f = hang_finding(HangKind::no_record);
+  f.unrecorded = {7};
+  r.records.groups[0].places = {{0, 0}};
+  r.account.findings = {f};
+  r.standing = {{.rank = 7, .name = "rank 7", .label = "collective"}};
+  const std::string text = say(hang_sentence(r));
+  EXPECT_NE(text.find("rank 7 wrote no timeout"), std::string::npos) << text;
+  r.account.findings.clear();
+  r.standing = {{.name = "ps.txt", .label = "collective"}};
+  EXPECT_EQ(say(hang_sentence(r)), "Process ps.txt is in collective");
+}
+
 TEST(HangSentence, OpensWithTheCause) {
   HangResult result{.records = four_ranks()};
   HangAccount& account = result.account;

@@ -295,7 +295,8 @@ Message standing_in_words(const HangResult& r) {
     std::set<std::string> frames;
     for (const StandingProcess* p : c->processes) {
       if (p->rank) numbers.push_back(*p->rank);
-      names.push_back(printable(p->name));
+      // The name of a file has its own first letter, at the begin of a sentence too.
+      names.push_back((p->rank ? "" : "process ") + printable(p->name));
       frames.insert(printable(p->frame));
     }
     std::ranges::sort(numbers);
