@@ -73,7 +73,7 @@ struct Culprit {
 // The verdict first, then its alternatives: other faults, largest gain first. Empty if the steps
 // could not be replayed, so nothing is known about gains.
 [[nodiscard]] std::vector<Culprit> find_culprits(const JobResult& job);
-// Of a step that compute binds: the largest of what a replay takes away, if it is worth a sentence.
+// The largest of what a replay takes away from a step that compute binds, if worth a sentence.
 // REQUIRES: replay_tells(job).
 [[nodiscard]] std::optional<Culprit> next_after_compute(const JobResult& job);
 

@@ -33,7 +33,7 @@ struct IncidentAccount {
   std::vector<int> silent{};    // ranks below `world`, or between others, that no file names
 };
 
-// `seen`: ranks of which other files tell, as dumps of threads.
+// `seen`: ranks of other files, as dumps of threads.
 [[nodiscard]] IncidentAccount account_incident(const CommRecords& records,
                                                const std::vector<int>& seen = {});
 

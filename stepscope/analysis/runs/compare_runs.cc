@@ -172,7 +172,7 @@ std::vector<Series> views_of(const std::vector<std::vector<double>>& launches) {
   return {launches.begin(), launches.end()};
 }
 
-// Of all steps of an arm; 0 where it lacks the part.
+// The mean over all steps of an arm; 0 where it lacks the part.
 double mean_over(const PartsByKey& series, const PartKey& key) {
   const auto at = series.find(key);
   return at == series.end() ? 0 : mean(joined(views_of(at->second))).value_or(0);

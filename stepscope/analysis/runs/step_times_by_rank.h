@@ -109,7 +109,7 @@ struct PartSeries {
 // those that `job` was made from.
 [[nodiscard]] std::vector<PartSeries> step_parts(const JobResult& job,
                                                  std::span<const RankInput> ranks);
-// The same of operators, of which a job may have thousands.
+// The same of operators. A job may have thousands of them.
 [[nodiscard]] std::vector<PartSeries> operator_parts(const JobResult& job,
                                                      std::span<const RankInput> ranks);
 

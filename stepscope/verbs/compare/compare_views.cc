@@ -393,7 +393,7 @@ const char* title_of(PartKind kind) {
 
 std::string plus(double ns) { return fmt::format("{}{}", ns > 0 ? "+" : "", format_time(ns)); }
 
-// The parts of a kind that differ, of which a table has the first `most`.
+// The parts of a kind that differ: their number, and the first `most` of them.
 struct ShownParts {
   std::vector<const PartDifference*> rows;
   std::size_t differ = 0;

@@ -54,7 +54,7 @@ const groups = {budget: 'budget', class: 'kernel_class'};
 const part_label = (p) => (is_term(groups[p.kind], p.name) ?
   label_of(groups[p.kind], p.name) : p.name);
 
-// Of work that is counted: the shapes of operators, calls a step and the time of a call.
+// The shapes of operators, calls a step and the time of a call, where calls are counted.
 function work_columns(rows) {
   if (!rows.some((p) => known(p.a_calls) || known(p.b_calls))) return [];
   return [    rows.some((p) => p.shape) &&

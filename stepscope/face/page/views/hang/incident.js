@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files say of errors and of the end of processes: in time, with what to do, and where each
-// process stands.
+// What the files say of errors and of the end of processes: in time, with what to do, and where
+// each process stands.
 
 import {h} from '../../draw/elements.js';
 import {data_table, present} from '../../draw/table.js';
