@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 from stepscope.loop import words
 
@@ -87,11 +88,15 @@ def comment_of(tree: dict) -> str:
                 "|---|---:|---:|---:|",
             ]
             lines += [
-                f"| {_cell(p['name'])} | {_time(p['a_ns'])} | {_time(p['b_ns'])} | {_time(p['difference_ns'])} |"
+                f"| {_cell(_part_name(p))} | {_time(p['a_ns'])} | {_time(p['b_ns'])} | {_time(p['difference_ns'])} |"
                 for p in called
             ]
     lines += [f"\n> {_cell(text)}" for text in tree["warnings"][:3]]
     return "\n".join(lines) + "\n"
+
+
+def _part_name(part: dict[str, Any]) -> str:
+    return f"{part['name']} {part['shape']}" if part["shape"] else part["name"]
 
 
 def _cell(text: str) -> str:
