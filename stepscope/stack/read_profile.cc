@@ -98,4 +98,11 @@ Result<Profile> read_profile(const std::string& path, const ProfileOptions& opti
   return read_profile_from(std::move(*source), path, options);
 }
 
+bool may_be_text(const Profile& profile) {
+  const std::vector<std::uint32_t>& parent = profile.tree.parent;
+  // The root is 0, its children are threads.
+  const auto by_frame = [&](std::uint32_t caller) { return caller != 0 && parent[caller] != 0; };
+  return profile.inputs.front().format == "collapsed" && std::ranges::none_of(parent, by_frame);
+}
+
 }  // namespace stepscope

@@ -34,4 +34,8 @@ struct ProfileOptions {
                                                 const std::string& name,
                                                 const ProfileOptions& options = {});
 
+// Whether the profile may be any text: collapsed stacks of one frame each are lines that end in a
+// number.
+[[nodiscard]] bool may_be_text(const Profile& profile);
+
 }  // namespace stepscope

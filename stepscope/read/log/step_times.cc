@@ -14,6 +14,7 @@
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_dialect.h"
+#include "stepscope/read/log/printed_overlap.h"
 #include "stepscope/read/log/rank_lists.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_columns.h"
@@ -185,6 +186,8 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
   TextSource source(text);
   if (auto times = json_times(source, head, path, assumed)) return *std::move(times);
   if (begins_rank_lists(trimmed(head))) return times_of_lists(printed_lists(text), path, assumed);
+  if (begins_printed_overlap(head))
+    return parse_step_times(csv_of_printed_overlap(text), path, assumed);
   StepLines lines(text);
   std::string_view first;
   bool any = false;
@@ -235,7 +238,8 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   if (is_train_json(text)) return StepFileKind::train_json;
   text.remove_prefix(std::min(text.find_first_not_of(" \n\r\t"), text.size()));
   if (is_trainer_state(text)) return StepFileKind::log;
-  if (begins_rank_lists(text) || begins_json_table(text)) return StepFileKind::list;
+  if (begins_rank_lists(text) || begins_printed_overlap(text) || begins_json_table(text))
+    return StepFileKind::list;
   // JSON lines have a time in the first line; a trace does not. Lines of DeepSpeed and of launchers
   // begin with a bracket and a word.
   const std::string_view line = text.substr(0, text.find('\n'));

@@ -15,6 +15,7 @@
 //                   the step is the sum of its phases. Rows of a column `operation`, `op`,
 //                   `op_type` or `optype` are added up where they are parts that follow each other
 //                   (forward, backward, optimizer), else refused
+//   overlap         the lines "Compute only", "Comm only" and "Actual total" (printed_overlap.h)
 //   rank0, rank1, … columns of one rank each, with or without a column of the step; rank_lists.h
 //                   has the same as JSON and as printed lines
 #pragma once

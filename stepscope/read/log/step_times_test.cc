@@ -305,6 +305,27 @@ TEST(StepTimes, PrintedListsOfRanksMayStandBehindAPrefix) {
     EXPECT_NE(error_of(text).find("names no step time"), std::string::npos) << text;
 }
 
+TEST(StepTimes, ThreePrintedFiguresOfAnOverlapAreAStep) {
+  const char* const texts[] = {
+      "\nOverlap Profiling Results:\n  Compute only: 15.00 ms\n  Comm only: 20.00 ms\n"
+      "  Sequential (no overlap): 35.00 ms\n  Actual total: 24.00 ms\n",
+      "| Metric | Value |\n|---|---|\n| Compute only | ~15 ms |\n| Comm only | ~20 ms |\n"
+      "| Sequential | ~35 ms |\n| Actual total | ~24 ms |\n",
+      R"({"compute_only_ms": 15.0, "comm_only_ms": 20.0, "total_time_ms": 24.0})"};
+  for (const char* text : texts) {
+    const auto times = parse_step_times(text, "overlap");
+    ASSERT_TRUE(times) << times.error().message();
+    EXPECT_EQ(times->wall_ns, Doubles{24e6});
+    EXPECT_FALSE(times->unit_assumed);
+    ASSERT_EQ(times->parts.rows.size(), 1U);
+    EXPECT_EQ(times->parts.rows[0].ns, (Doubles{15e6, 20e6}));
+    EXPECT_EQ(times->parts.names[1].kind, StepPartKind::communication);
+  }
+  EXPECT_EQ(ns_of(std::string(texts[0]) + texts[0]), (Doubles{24e6, 24e6}));
+  EXPECT_NE(error_of("Compute only: 15 ms\nComm only: 20 ms\n").find("names no step time"),
+            std::string::npos);
+}
+
 TEST(StepTimes, TimesByTheSizeOfAMessageAreNoSteps) {
   EXPECT_NE(error_of("size_bytes,time_s\n1024,0.00002\n").find("calibrate"), std::string::npos);
   EXPECT_EQ(ns_of("step,bytes,time_s\n1,1024,0.5\n"), Doubles{0.5e9});

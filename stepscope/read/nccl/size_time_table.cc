@@ -101,6 +101,18 @@ std::optional<SizeTimeColumns> size_time_columns(std::span<const std::string_vie
   return sized && timed ? std::optional(found) : std::nullopt;
 }
 
+// The list "measurements" of a JSON object, else the whole text.
+std::string_view measurements_of(std::string_view text) {
+  constexpr std::string_view key = "\"measurements\"";
+  if (!trimmed(text.substr(0, table_head)).starts_with('{')) return text;
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return text;
+  const std::size_t list = text.find_first_not_of(": \t\r\n", at + key.size());
+  if (list == std::string_view::npos || text[list] != '[') return text;
+  const std::size_t end = text.find(']', list);
+  return text.substr(list, end == std::string_view::npos ? end : end + 1 - list);
+}
+
 bool is_pairs(std::string_view head) {
   head = trimmed(head);
   if (!head.starts_with('[')) return false;
@@ -179,7 +191,7 @@ std::optional<CollectiveKind> collective_named(std::string_view name) {
 }
 
 bool looks_like_size_times(std::string_view text) {
-  const std::string_view head = text.substr(0, table_head);
+  const std::string_view head = measurements_of(text.substr(0, table_head));
   if (is_pairs(head)) return true;
   const std::string_view begin = trimmed(head);
   if (begin.starts_with('[') || begin.starts_with('{'))
@@ -197,6 +209,7 @@ bool looks_like_size_times(std::string_view text) {
 Result<std::vector<CommBenchmark>> parse_size_times(std::string_view text, std::string_view path,
                                                     const SizeTimeOptions& options) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
+  text = measurements_of(text);
   const std::string_view begin = trimmed(text.substr(0, table_head));
   if (begin.starts_with('[') || begin.starts_with('{')) {
     TextSource source(text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of messages' sizes and the times of a collective, as a loop of one's own measures them:
-// CSV with a header, JSON (a list of objects, an object of lists), or a JSON list of pairs [size,
-// time].
+// CSV with a header, JSON (a list of objects, an object of lists, or an object with such a list as
+// "measurements"), or a JSON list of pairs [size, time].
 //
 //   size        size, bytes, nbytes, message_size, …, in bytes, with the suffix _bytes, _kb, _mb,
 //               _gb, _kib, _mib or _gib in that unit; a cell may have its own ("1.5MiB"). It is the

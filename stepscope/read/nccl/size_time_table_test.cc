@@ -63,6 +63,16 @@ TEST(SizeTimeTable, JsonIsReadToo) {
   }
 }
 
+TEST(SizeTimeTable, MeasurementsOfAFitAreRead) {
+  const auto fit = tables_of(
+      R"({"alpha_us": 9.8, "r_squared": 0.98, "measurements": [)"
+      R"({"size": 1024, "time": 2e-5, "time_std": 1e-6}, {"size": 4096, "time": 3e-5}], "n": 2})");
+  ASSERT_EQ(fit[0].points.size(), 2U);
+  EXPECT_EQ(fit[0].points[1].bytes.value, 4096);
+  EXPECT_DOUBLE_EQ(fit[0].points[1].time.count(), 3e-5);
+  EXPECT_FALSE(looks_like_size_times(R"({"measurements": 3})"));
+}
+
 TEST(SizeTimeTable, OtherTextsAreNone) {
   for (const char* text :
        {"", "size\n1\n", "step,bytes,time_s\n1,1024,0.5\n", "step_time_ms\n5\n",

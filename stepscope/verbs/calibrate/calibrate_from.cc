@@ -15,6 +15,7 @@
 #include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
 #include "stepscope/read/nccl/size_time_table.h"
+#include "stepscope/verbs/inputs/printed_block.h"
 
 namespace stepscope {
 namespace {
@@ -102,7 +103,7 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
       files.push_back({path, benchmark->device});
       read.push_back(std::move(*benchmark));
     } else {
-      error = benchmark.error();
+      error = with_printed_block(benchmark.error());
     }
     if (error) fail(progress, result.failures, *error);
   }

@@ -24,14 +24,15 @@
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/nccl/comm_files.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
+#include "stepscope/read/nccl/size_time_table.h"
 #include "stepscope/stack/nsys_samples.h"
 #include "stepscope/stack/read_profile.h"
+#include "stepscope/verbs/inputs/printed_block.h"
 #include "stepscope/verbs/inputs/step_inputs.h"
 
 namespace stepscope {
 namespace {
 
-// Any line that ends in a number is a stack of one frame to the reader of collapsed stacks.
 bool is_profile(const FileHead& head, const std::string& path) {
   if (is_sqlite(head.text)) {
     const auto file = SqliteFile::open(path);
@@ -42,10 +43,7 @@ bool is_profile(const FileHead& head, const std::string& path) {
   if (!head.whole && (format == "speedscope" || format == "pprof")) return true;
   const auto profile = read_profile_from(std::make_unique<TextSource>(head.text), path);
   if (!profile) return false;
-  const std::vector<std::uint32_t>& parent = profile->tree.parent;
-  // The root is 0, its children are threads.
-  const auto by_frame = [&](std::uint32_t caller) { return caller != 0 && parent[caller] != 0; };
-  return profile->inputs.front().format != "collapsed" || std::ranges::any_of(parent, by_frame);
+  return !may_be_text(*profile);
 }
 
 bool is_trace(const std::string& path) {
@@ -62,12 +60,6 @@ std::string_view whole_lines(const FileHead& head) {
   return head.whole ? text : text.substr(0, text.find_last_of("\r\n") + 1);
 }
 
-bool is_measured(const FileHead& head, const std::string& path) {
-  const std::string_view text = whole_lines(head);
-  return looks_like_kernel_times(text) ? static_cast<bool>(parse_kernel_times(text, path))
-                                       : static_cast<bool>(parse_comm_benchmark(text, path));
-}
-
 bool has_step_times(const FileHead& head, const std::string& path) {
   const auto kind = step_file_kind(path);
   if (!kind) return false;
@@ -76,6 +68,14 @@ bool has_step_times(const FileHead& head, const std::string& path) {
   if (beginning_of(text) != Beginning::json || has_events(text)) return false;
   const auto log = parse_job_log(text, path);
   return log && !steps_of(*log).steps.empty();
+}
+
+bool is_measured(const FileHead& head, const std::string& path) {
+  const std::string_view text = whole_lines(head);
+  if (looks_like_kernel_times(text)) return static_cast<bool>(parse_kernel_times(text, path));
+  if (looks_like_size_times(text) && !has_step_times(head, path))
+    return static_cast<bool>(parse_size_times(text, path));
+  return static_cast<bool>(parse_comm_benchmark(text, path));
 }
 
 // What stands in front of the file's name, that of `check` only where `check_too`. They are those
@@ -127,7 +127,7 @@ Error with_analyze(Error error) {
   if (error.file.empty() || error.code == ErrorCode::interrupted) return error;
   const std::vector<std::string> one = {error.file};
   const std::vector<std::string> files = find_input_files(one).files;
-  if (files.empty() || !is_trace(files.front())) return error;
+  if (files.empty() || !is_trace(files.front())) return with_printed_block(std::move(error));
   error.what = files.front() == error.file ? "is a trace" : "is a directory of traces";
   error.byte.reset();
   error.hint =
@@ -191,7 +191,8 @@ Error with_other_verbs(Error error) {
   std::string others;
   for (const std::string& command : commands_of(error.file, false))
     others += (others.empty() ? "" : ", or ") + command;
-  if (!others.empty()) error.hint = others + " reads it";
+  if (others.empty()) return with_printed_block(std::move(error));
+  error.hint = others + " reads it";
   return error;
 }
 

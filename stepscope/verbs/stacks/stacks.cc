@@ -13,6 +13,7 @@
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/read_profile.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
+#include "stepscope/verbs/inputs/printed_block.h"
 
 namespace stepscope {
 namespace {
@@ -61,7 +62,11 @@ Result<Profile> read_profiles(const StacksRequest& request, const Progress& prog
   std::vector<Profile> read;
   for (const std::string& path : request.profiles) {
     if (progress.stopped()) return interrupted();
-    if (auto profile = read_profile(path, options))
+    auto profile = read_profile(path, options);
+    if (profile && may_be_text(*profile))
+      if (Error error = with_printed_block({.what = {}, .file = path}); !error.what.empty())
+        profile = std::move(error);
+    if (profile)
       read.push_back(std::move(*profile));
     else
       fail(progress, failures, with_analyze(profile.error()));

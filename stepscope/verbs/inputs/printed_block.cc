@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/inputs/printed_block.h"
+
+#include <array>
+#include <cstddef>
+
+#include "stepscope/base/ascii.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/read/log/step_table.h"
+
+namespace stepscope {
+namespace {
+
+struct BlockMark {
+  std::string_view begin;  // of a line; behind "any:" a text anywhere in a line
+  PrintedBlock block;
+};
+
+constexpr std::string_view anywhere = "any:";
+
+constexpr PrintedBlock memory_profile = {
+    "Memory Profile", "the allocator's blocks",
+    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes; )"
+    "stepscope analyze has the memory of each phase of a trace with profile_memory=True"};
+constexpr PrintedBlock memory_sums = {
+    "Memory by Source", "the allocator's blocks and their lifetimes",
+    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)"};
+constexpr PrintedBlock memory_diagnostic = {
+    "Memory Diagnostic", "the allocator's blocks",
+    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)"};
+constexpr PrintedBlock memory_breakdown = {
+    "Memory Breakdown", "the model and the plan that it was computed from",
+    "stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N has the memory of "
+    "each part"};
+constexpr PrintedBlock bottlenecks = {
+    "Bottleneck Analysis", "the times of single steps",
+    R"(give stepscope check the recorded lists as JSON ({"forward": […], "backward": […], )"
+    R"("allreduce": […]}) with --unit, or give stepscope analyze a trace)"};
+constexpr PrintedBlock overlap_sums = {
+    "Overlap Efficiency", "the times of single steps",
+    "give stepscope check a CSV with compute_ms,comm_ms,step_ms and one line a step"};
+constexpr PrintedBlock rounded_fit = {
+    "Alpha-Beta Measurement", "sizes and times that are not rounded",
+    "give stepscope calibrate MACHINE.json --from a CSV with size_bytes,time_s"};
+constexpr PrintedBlock fitted_line = {
+    "Alpha-Beta Calibration", "the measured sizes and times",
+    "give stepscope calibrate MACHINE.json --from the JSON of the results (measurements with size "
+    "and time), or a CSV with size_bytes,time_s"};
+constexpr PrintedBlock algorithms = {
+    "AllReduce Comparison", "the machine and the number of ranks",
+    "stepscope predict --collective all_reduce --bytes SIZE --group N --machine NAME compares the "
+    "algorithms"};
+constexpr PrintedBlock bucket_means = {
+    "Bucket Analysis", "the sizes of the buckets and what ran beside them",
+    "stepscope analyze TRACES -v has the buckets of a recorded run"};
+constexpr PrintedBlock bucket_sizes = {
+    "Bucket Size Optimization", "the times of single steps",
+    "stepscope sweep --vary bucket=1,25,100 -- COMMAND {bucket} measures sizes and shows ties; "
+    "stepscope compare A B takes the step times of two sizes"};
+constexpr PrintedBlock tensor_parallel = {
+    "Tensor Parallelism Communication", "what ran beside the calls",
+    "stepscope analyze TRACES has the communication of each dimension, exposed and hidden"};
+constexpr PrintedBlock bubble = {
+    "Pipeline Bubble Analysis", "the times of the stages",
+    "stepscope analyze TRACES has the bubble of a recorded run; stepscope predict MODEL --machine "
+    "NAME --gpus N --pp STAGES --global-batch N --seq N that of a plan"};
+constexpr PrintedBlock zero_stage = {
+    "ZeRO Stage Analysis", "the model and the plan",
+    "stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N --vary "
+    "zero=0,1,2,3 has the memory and the data sent of each stage"};
+constexpr PrintedBlock ab_means = {
+    "A/B Comparison", "the times of single steps",
+    "stepscope compare A B takes two lists of step times, one number a line"};
+constexpr PrintedBlock straggler = {
+    "Straggler detected", "the step times of the other ranks",
+    "give stepscope check the times of all ranks: [[100.1, 99.8], [100.2, 99.9]] as JSON, one "
+    "list a rank"};
+constexpr PrintedBlock offsets = {
+    "Timeline offsets", "the events of the ranks",
+    "stepscope analyze TRACES corrects the clocks of the ranks itself"};
+constexpr PrintedBlock checklist = {
+    "diagnostic checklist", "answers",
+    "stepscope check TRACES --list answers each question with its evidence"};
+constexpr PrintedBlock operator_sums = {
+    "table of key_averages()", "the time at which each operator ran",
+    R"(give stepscope analyze the trace: prof.export_chrome_trace("rank0.json"))"};
+constexpr PrintedBlock collective_sums = {
+    "summary of a collective", "the sizes and times of single calls",
+    "stepscope analyze TRACES -v has the bandwidth of each kind of collective; stepscope calibrate "
+    "MACHINE.json --from fits a CSV with size_bytes,time_s"};
+constexpr PrintedBlock mfu_figures = {
+    "MFU measurement", "the times of single steps",
+    "give stepscope check a list of step times, one number a line, with --model NAME "
+    "--global-batch N --seq N --machine NAME --gpus N"};
+constexpr PrintedBlock link_efficiency = {
+    "Communication efficiency", "the collective, its size and its group",
+    "stepscope predict --collective NAME --bytes SIZE --group N --machine NAME has the time that "
+    "the links allow; stepscope analyze TRACES -v the measured bandwidth"};
+constexpr PrintedBlock profiler_notice = {
+    "notice of a finished profile", "the traces",
+    "give stepscope analyze the folder that the notice names"};
+constexpr PrintedBlock drawing = {
+    "drawing of a timeline", "times",
+    "stepscope analyze TRACES --html FILE draws the timeline of a recorded run"};
+
+constexpr BlockMark marks[] = {
+    {"=== Memory Profile ===", memory_profile},
+    {"any:\"max_allocated_GB\"", memory_profile},
+    {"any:\"peak_mb\"", memory_profile},
+    {"=== Memory by Source ===", memory_sums},
+    {"=== Memory Diagnostic ===", memory_diagnostic},
+    {"=== Theoretical Memory Breakdown ===", memory_breakdown},
+    {"| Component | Memory |", memory_breakdown},
+    {"=== Bottleneck Analysis ===", bottlenecks},
+    {"=== Overlap Efficiency ===", overlap_sums},
+    {"=== Alpha-Beta Measurement ===", rounded_fit},
+    {"Alpha-Beta Calibration Results", fitted_line},
+    {"| α (latency) |", fitted_line},
+    {"=== AllReduce Comparison for", algorithms},
+    {"=== Bucket Analysis ===", bucket_means},
+    {"Bucket Size Optimization Results", bucket_sizes},
+    {"| Bucket Size |", bucket_sizes},
+    {"any:\"bucket_mb\"", bucket_sizes},
+    {"=== Tensor Parallelism Communication ===", tensor_parallel},
+    {"=== Pipeline Bubble Analysis ===", bubble},
+    {"=== ZeRO Stage ", zero_stage},
+    {"=== A/B Comparison ===", ab_means},
+    {"Straggler detected: rank", straggler},
+    {"any:: Straggler detected!", straggler},
+    {"=== Straggler Impact Analysis ===", straggler},
+    {"| Mean step time |", straggler},
+    {"Timeline offsets (", offsets},
+    {"=== Low MFU Diagnostic Checklist ===", checklist},
+    {"=== Slow Communication Diagnostic ===", checklist},
+    {"any:Self CPU %", operator_sums},
+    {"any:'avg_bandwidth_GBps'", collective_sums},
+    {"any:\"avg_bandwidth_GBps\"", collective_sums},
+    {"Time per step: ", mfu_figures},
+    {"| Time per step |", mfu_figures},
+    {"any:\"time_per_step_ms\"", mfu_figures},
+    {"MFU: ", mfu_figures},
+    {"Communication efficiency: ", link_efficiency},
+    {"Profiling complete. Traces saved to", profiler_notice},
+    {"|--Forward--|", drawing},
+    {"|--Compute", drawing},
+    {"any:: |--Compute--|", drawing},
+};
+
+bool has_mark(std::string_view line, std::string_view mark) {
+  if (!mark.starts_with(anywhere)) return trimmed(line).starts_with(mark);
+  return line.find(mark.substr(anywhere.size())) != std::string_view::npos;
+}
+
+}  // namespace
+
+const PrintedBlock* printed_block(std::string_view text) {
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);)
+    for (const BlockMark& mark : marks)
+      if (has_mark(line, mark.begin)) return &mark.block;
+  return nullptr;
+}
+
+Error with_printed_block(Error error) {
+  if (error.file.empty() || error.code == ErrorCode::interrupted || !may_be_file(error.file))
+    return error;
+  if (error.hint.find("give --log-pattern") != std::string::npos) return error;  // repeated lines
+  const auto source = open_source(error.file);
+  if (!source) return error;
+  std::string head(1 << 20, '\0');
+  const auto got = (*source)->read(head);
+  if (!got) return error;
+  const PrintedBlock* block = printed_block(std::string_view(head).substr(0, *got));
+  if (block == nullptr) return error;
+  error.what = "has a printed block (" + std::string(block->name) + "), which lacks " +
+               std::string(block->lacks);
+  error.byte.reset();
+  error.hint = block->remedy;
+  return error;
+}
+
+}  // namespace stepscope

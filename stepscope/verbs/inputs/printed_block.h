@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks that profiling code prints for people: means, sums and verdicts, without what they were
+// computed from. The table of printed_block.cc says of each what it lacks, and which command gives
+// the same answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+
+struct PrintedBlock {
+  std::string_view name{};    // as people know it
+  std::string_view lacks{};   // "the times of single steps"
+  std::string_view remedy{};  // a sentence of an error
+};
+
+// The first such block of a text; null if there is none.
+[[nodiscard]] const PrintedBlock* printed_block(std::string_view text);
+
+// The error of a verb that could not read its file: where the file has such a block, it says so,
+// unless the error offers a pattern for lines that repeat. Looks at the first MiB.
+[[nodiscard]] Error with_printed_block(Error error);
+
+}  // namespace stepscope

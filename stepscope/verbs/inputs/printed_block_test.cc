@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/inputs/printed_block.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "stepscope/base/scratch_test_folder.h"
+#include "stepscope/verbs/calibrate/calibrate_from.h"
+#include "stepscope/verbs/check/check.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
+#include "stepscope/verbs/memory/memory.h"
+#include "stepscope/verbs/stacks/stacks.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PrintedBlocks : public testing::Test {
+ protected:
+  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_ / name, std::ios::binary) << text;
+    return (dir_ / name).string();
+  }
+  const test::Folder folder_;
+  const fs::path dir_ = folder_.path;
+};
+
+constexpr const char* key_averages =
+    "-----------  ------------  ------------\n"
+    "       Name    Self CPU %    # of Calls\n"
+    "-----------  ------------  ------------\n"
+    "   aten::mm        45.10%           100\n";
+
+TEST_F(PrintedBlocks, AreKnownByTheLinesThatBeginThem) {
+  const std::pair<const char*, const char*> blocks[] = {
+      {"\n=== Memory by Source ===\nunknown: 5.00GB (14.3%)\n", "Memory by Source"},
+      {"\n=== Bottleneck Analysis ===\nbackward  120.00ms\n", "Bottleneck Analysis"},
+      {"log\n  === Overlap Efficiency ===\n", "Overlap Efficiency"},
+      {"| Bucket Size | Step Time | Notes |\n|---|---|---|\n", "Bucket Size Optimization"},
+      {"=== ZeRO Stage 3 Analysis ===\nMemory reduction: 8.0x (approx)\n", "ZeRO Stage Analysis"},
+      {"=== A/B Comparison ===\nConfig A: 102.10ms avg\n", "A/B Comparison"},
+      {"Straggler detected: rank 3 (0.065s vs mean 0.021s)\n", "Straggler detected"},
+      {"Step 0: Straggler detected!\n", "Straggler detected"},
+      {"Timeline offsets (μs): {0: 0, 1: 152.5}\n", "Timeline offsets"},
+      {"{'calls': 12, 'avg_bandwidth_GBps': 83.3}\n", "summary of a collective"},
+      {"GPU 0: |--Compute--|--AllReduce--|\n", "drawing of a timeline"},
+      {key_averages, "table of key_averages()"}};
+  for (const auto& [text, name] : blocks) {
+    const PrintedBlock* block = printed_block(text);
+    ASSERT_NE(block, nullptr) << text;
+    EXPECT_EQ(block->name, name);
+  }
+  EXPECT_EQ(printed_block("The MFU: of a run\nan === A/B Comparison === in a sentence\n"), nullptr);
+}
+
+TEST_F(PrintedBlocks, AreRefusedByEveryVerbWithTheCommandThatAnswers) {
+  const std::string path = write("sums.txt", "\n=== A/B Comparison ===\nConfig A: 102.10ms avg\n");
+  const std::string message =
+      path +
+      ": has a printed block (A/B Comparison), which lacks the times of single steps; stepscope "
+      "compare A B takes two lists of step times, one number a line";
+  const auto checked = check({.traces = {.inputs = {path}}});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message(), message);
+  const auto held = memory({.snapshots = {path}});
+  ASSERT_FALSE(held);
+  EXPECT_EQ(held.error().message(), message);
+  const auto fitted = calibrate_from({.files = {path}});
+  ASSERT_TRUE(fitted);
+  ASSERT_EQ(fitted->failures.size(), 1U);
+  EXPECT_EQ(fitted->failures[0].message(), message);
+}
+
+// Its lines end in numbers, as collapsed stacks do.
+TEST_F(PrintedBlocks, OfOperatorsAreNoStacks) {
+  const auto read = stacks({.profiles = {write("table.txt", key_averages)}});
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message().find("export_chrome_trace"), std::string::npos)
+      << read.error().message();
+  EXPECT_TRUE(stacks({.profiles = {write("flat.txt", "main 12\nidle 5\n")}}));
+}
+
+TEST_F(PrintedBlocks, DoNotReplaceAnOfferedPattern) {
+  const std::string path = write("mfu.txt", "Time per step: 180.00 ms\nMFU: 45.5%\n");
+  const Error plain = with_printed_block({.what = "names no step time", .file = path});
+  EXPECT_EQ(plain.what.find("has a printed block (MFU measurement)"), 0U) << plain.what;
+  const Error offered = {
+      .what = "names no step time", .file = path, .hint = "give --log-pattern 'x {ms} ms'"};
+  EXPECT_EQ(with_printed_block(offered).what, offered.what);
+}
+
+TEST_F(PrintedBlocks, OfAFitNameTheMeasurementsAndTheirJsonIsRead) {
+  const std::string path =
+      write("fit.json", R"({"alpha_us": 20.0, "beta_gbps": 640.0, "measurements": [)"
+                        R"({"size": 1024, "time": 2.0e-5}, {"size": 1048576, "time": 3.3e-5}]})");
+  const std::vector<std::string> commands = commands_that_read(path);
+  EXPECT_EQ(commands, std::vector<std::string>{"stepscope calibrate MACHINE.json --from " + path});
+}
+
+}  // namespace
+}  // namespace stepscope
