@@ -103,6 +103,19 @@ def test_the_figures_are_those_of_the_recorded_durations():
     assert figures["communication"]["collectives"][0]["bus_bytes"] == 3000
     assert [r["gb_per_s"] for r in figures["references"]] == [0.01, 2.0]
     assert sum(t["share"] for t in figures["efficiency"]["terms"]) == pytest.approx(1)
+    # The thirteen members of the C++ object: times in seconds, the parts as in the summary.
+    assert stats.total_forward_time == pytest.approx(0.003)
+    assert stats.total_backward_time == pytest.approx(0.006)
+    assert stats.total_optimizer_time == pytest.approx(0.0006)
+    assert stats.parameter_transfer_time == pytest.approx(0.001)
+    assert stats.gradient_sync_time == pytest.approx(figures["gradient_sync_ns"] / 1e9)
+    assert stats.layer_timings == {"block 0": figures["layers"][0]}
+    assert stats.throughput_metrics["tokens"] == figures["throughput"]["tokens"]
+    assert stats.memory_transfer_metrics == figures["memory_transfers"]
+    assert stats.communication_stats == figures["communication"]
+    assert stats.optimization_efficiency["mfu"] == pytest.approx(stats.training_efficiency)
+    words = "ranks 1, forward passes 3, backward passes 3, optimizer steps 3"
+    assert repr(stats) == f"<Zero3PerformanceStats: {words}>"
     stats.reset()
     assert stats.forward_passes == 0
     assert stats.tokens_per_second is None

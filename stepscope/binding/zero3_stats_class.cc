@@ -129,6 +129,25 @@ nb::object summary(const Stats& s) {
   return python_of(Json::parse(stats_json(s.performance_summary())));
 }
 
+nb::object part_of_summary(const Stats& s, const char* key) {
+  return python_of(Json::parse(stats_json(s.performance_summary()))[key]);
+}
+
+// By name.
+nb::dict layer_timings(const Stats& s) {
+  nb::dict layers;
+  for (const nb::handle layer : nb::cast<nb::list>(part_of_summary(s, "layers")))
+    layers[layer["name"]] = layer;
+  return layers;
+}
+
+std::string in_words(const Stats& s) {
+  return "<Zero3PerformanceStats: ranks " + std::to_string(s.window().ranks.size()) +
+         ", forward passes " + std::to_string(s.forward_passes()) + ", backward passes " +
+         std::to_string(s.backward_passes()) + ", optimizer steps " +
+         std::to_string(s.optimizer_steps()) + '>';
+}
+
 // The windows of the ranks, to send them to another process. References stay behind.
 nb::list state_of(const Stats& s) {
   nb::list windows;
@@ -207,6 +226,30 @@ void bind_records(nb::class_<Stats>& stats) {
           "Ends a step without an optimizer step.");
 }
 
+template <Ns (Stats::*time)() const>
+double total_of(const Stats& s) {
+  return seconds((s.*time)()).count();
+}
+
+void bind_members(nb::class_<Stats>& stats) {
+  stats.def_prop_ro("forward_passes", &Stats::forward_passes)
+      .def_prop_ro("backward_passes", &Stats::backward_passes)
+      .def_prop_ro("optimizer_steps", &Stats::optimizer_steps)
+      .def_prop_ro("total_forward_time", total_of<&Stats::total_forward_time>)
+      .def_prop_ro("total_backward_time", total_of<&Stats::total_backward_time>)
+      .def_prop_ro("total_optimizer_time", total_of<&Stats::total_optimizer_time>)
+      .def_prop_ro("parameter_transfer_time", total_of<&Stats::parameter_transfer_time>)
+      .def_prop_ro("gradient_sync_time", total_of<&Stats::gradient_sync_time>)
+      .def_prop_ro("layer_timings", layer_timings, "`layers` of the summary, by name.");
+  constexpr std::pair<const char*, const char*> parts[] = {
+      {"throughput_metrics", "throughput"},
+      {"memory_transfer_metrics", "memory_transfers"},
+      {"communication_stats", "communication"},
+      {"optimization_efficiency", "efficiency"}};
+  for (const auto& [member, key] : parts)
+    stats.def_prop_ro(member, [key](const Stats& s) { return part_of_summary(s, key); });
+}
+
 }  // namespace
 
 void bind_zero3_stats(nb::module_& module) {
@@ -226,6 +269,7 @@ void bind_zero3_stats(nb::module_& module) {
       },
       nb::arg("rank") = 0, nb::arg("world_size") = 1);
   bind_records(stats);
+  bind_members(stats);
   stats
       .def("set_references", set_references, nb::arg("peak_flops") = nb::none(),
            nb::arg("peak_source") = "", nb::arg("links") = Links{}, nb::arg("transfers") = Rates{},
@@ -239,9 +283,6 @@ void bind_zero3_stats(nb::module_& module) {
           "merge", [](Stats& s, const Stats& other) { done(s.merge(other)); }, nb::arg("other"),
           "Adds the ranks of another object over the same steps.")
       .def("summary", summary, "All figures, with the keys of `stats` of train's JSON.")
-      .def_prop_ro("forward_passes", &Stats::forward_passes)
-      .def_prop_ro("backward_passes", &Stats::backward_passes)
-      .def_prop_ro("optimizer_steps", &Stats::optimizer_steps)
       .def_prop_ro("average_forward_time",
                    [](const Stats& s) { return in_seconds(s.average_forward_time()); })
       .def_prop_ro("average_backward_time",
@@ -252,6 +293,7 @@ void bind_zero3_stats(nb::module_& module) {
       .def_prop_ro("memory_bandwidth_gb_per_s", &Stats::memory_bandwidth_gb_per_s)
       .def_prop_ro("communication_efficiency", &Stats::communication_efficiency)
       .def_prop_ro("training_efficiency", &Stats::training_efficiency, "MFU.")
+      .def("__repr__", in_words)
       .def("__getstate__", state_of)
       .def("__setstate__",
            [](Stats& s, const nb::list& state) { new (&s) Stats(window_of(state)); });

@@ -17,7 +17,7 @@ struct PrintedBlock {
   std::string_view remedy{};  // a sentence of an error
 };
 
-// The first such block of a text; null if there is none.
+// The first such block of a text; null where no line begins one.
 [[nodiscard]] const PrintedBlock* printed_block(std::string_view text);
 
 // The error of a verb that could not read its file: where the file has such a block, it says so,
