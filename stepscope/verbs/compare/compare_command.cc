@@ -119,8 +119,8 @@ void declare(CLI::App& app, CompareFlags& f) {
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
   declare_csv(app, f.out.csv);
-  mark_common(
-      app, {"--a", "--b", "--run", "--launches", "--max-regression", "--json", "--html", "--csv"});
+  mark_common(app, {"--a", "--b", "--run", "--launches", "--max-regression", "--verbose", "--json",
+                    "--html", "--csv"});
   app.footer(
       "stepscope compare before.csv after.csv --max-regression 2%\n"
       "stepscope compare --run './train.sh --fused 0 --out {out}' --run './train.sh --fused 1 "
