@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <memory>
 
 #include "stepscope/stats/false_discovery.h"

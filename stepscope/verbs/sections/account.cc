@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "stepscope/diagnose/labels.h"
 #include "stepscope/face/text/text_table.h"
