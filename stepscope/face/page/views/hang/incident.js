@@ -14,6 +14,11 @@ export const has_incident = ({incident: i}) =>
 export const place_of = (inputs, {input, line}) =>
   (inputs[input] ? `${inputs[input].path.split('/').pop()}:${line}` : null);
 
+const longest_text = 120;
+// The begin of a line; the file has the whole.
+const begin_of = (text) =>
+  (text && text.length > longest_text ? `${text.slice(0, longest_text)}…` : text);
+
 const when = ({time}) => time && `${time.of_an_earlier_line ? 'after ' : ''}${time.written}`;
 
 const timeline_table = ({incident, inputs}) => incident.timeline.length > 0 && [data_table({
@@ -24,7 +29,7 @@ const timeline_table = ({incident, inputs}) => incident.timeline.length > 0 && [
     {label: 'When', text: true, value: when, optional: true},
     {label: 'What', text: true, class: 'wide', value: (e) => capitalised(e.sentence)},
     {label: 'First line', text: true, value: (e) => place_of(inputs, e)},
-    {label: 'As written', text: true, class: 'wide', value: (e) => e.text, optional: true}
+    {label: 'As written', text: true, class: 'wide', value: (e) => begin_of(e.text), optional: true}
   ], incident.timeline)
 }), incident.left_out > 0 && h('p', {class: 'note'}, `${count(incident.left_out)} more; the ` +
   'files have them.')];
@@ -58,7 +63,7 @@ const last_lines_table = ({incident, inputs}) => incident.last_lines.length > 0 
     columns: present([
       {label: 'Rank', value: (l) => l.rank, optional: true},
       {label: 'When', text: true, value: when, optional: true},
-      {label: 'Line', text: true, class: 'wide', value: (l) => l.text},
+      {label: 'Line', text: true, class: 'wide', value: (l) => begin_of(l.text)},
       {label: 'Of', text: true, value: (l) => place_of(inputs, l)}
     ], incident.last_lines)
   })];
