@@ -5,7 +5,7 @@ import {h, missing, note, swatch} from '../../draw/elements.js';
 import {look_of_term} from '../../draw/looks.js';
 import {data_table, figure_column} from '../../draw/table.js';
 import {fall_row} from '../../draw/waterfall.js';
-import {between, digits, known, ns, signed_ns, signed_percent, sum} from '../../format/numbers.js';
+import {between, known, ns, number, signed_ns, signed_percent, sum} from '../../format/numbers.js';
 import {is_term, label_of} from '../../terms.js';
 
 const most_rows = 10;  // of the waterfall; smaller changes are one row
@@ -59,8 +59,8 @@ function work_columns(rows) {
   if (!rows.some((p) => known(p.a_calls) || known(p.b_calls))) return [];
   return [    rows.some((p) => p.shape) &&
         {label: 'Shape', text: true, value: (p) => (p.shape || '').replace(/, \[\]/g, '')},
-    figure_column('Calls in A', 'a_calls', digits),
-    figure_column('In B', 'b_calls', digits),
+    figure_column('Calls in A', 'a_calls', number),
+    figure_column('In B', 'b_calls', number),
     figure_column('A call in A', 'a_call_ns', ns),
     figure_column('In B', 'b_call_ns', ns)
   ].filter(Boolean);
