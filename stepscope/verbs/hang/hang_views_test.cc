@@ -138,7 +138,7 @@ TEST(HangSentence, OpensWithTheCause) {
             "records of every rank.");
   account.calls = 0;
   EXPECT_EQ(say_stopped(hang_sentence(result)),
-            "No calls are recorded: nothing can be said of a hang.");
+            "No call is recorded with its communicator and count: nothing can be said of a hang.");
 }
 
 using namespace test;
