@@ -2138,6 +2138,14 @@ class MemoryMessages(Record):
     line: int | None
     times: object
 
+class MemoryCheckpoints(Record):
+    path: str | None
+    label: object
+    allocated_bytes: int | None
+    change_bytes: object
+    reserved_bytes: float | None
+    peak_bytes: object
+
 class MemoryAttributes:
     schema: str
     version: str
@@ -2145,6 +2153,7 @@ class MemoryAttributes:
     inputs: list[MemoryInputs]
     devices: list[MemoryDevices]
     messages: list[MemoryMessages]
+    checkpoints: list[MemoryCheckpoints]
     terms: Map[object]
     warnings: list[str]
 

@@ -366,7 +366,11 @@ TEST(JsonContract, HoldsForMemorySnapshots) {
          "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 "
          "has a total capacity of 79.15 GiB of which 30.00 GiB is free. 40.00 GiB allowed; Of the "
          "allocated memory 38.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch "
-         "but unallocated.\n";
+         "but unallocated.\n"
+      << "=== Memory Profile ===\n"
+         "Label                             Allocated     Reserved         Peak     Frag\n"
+         "after_forward                       40.20GB      42.50GB      40.90GB    5.4%\n"
+         "after_backward                      54.10GB      60.30GB      58.70GB   10.3%\n";
   std::vector<std::string> all = words;
   all.push_back(log);
   const auto run = program::run(all);

@@ -21,6 +21,7 @@
 #include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_times.h"
+#include "stepscope/read/memory/printed_memory.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/nccl/comm_files.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
@@ -85,7 +86,8 @@ std::vector<std::string> readers_of(const std::string& path, bool check_too) {
   if (!head) return {};
   std::vector<std::string> verbs;
   if (begins_comm_file(*head, path)) verbs.emplace_back("hang");
-  if (begins_memory_snapshot(*head, path)) verbs.emplace_back("memory");
+  if (begins_memory_snapshot(*head, path) || !printed_checkpoints(whole_lines(*head)).empty())
+    verbs.emplace_back("memory");
   if (is_measured(*head, path)) verbs.emplace_back("calibrate MACHINE.json --from");
   if (verbs.empty() && is_profile(*head, path)) verbs.emplace_back("stacks");
   if (check_too && has_step_times(*head, path)) verbs.emplace_back("check");

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "stepscope/base/scratch_test_folder.h"
+#include "stepscope/say/say.h"
 #include "stepscope/verbs/calibrate/calibrate_from.h"
 #include "stepscope/verbs/check/check.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
 #include "stepscope/verbs/memory/memory.h"
+#include "stepscope/verbs/memory/memory_views.h"
 #include "stepscope/verbs/stacks/stacks.h"
 
 namespace stepscope {
@@ -82,6 +84,28 @@ TEST_F(PrintedBlocks, OfOperatorsAreNoStacks) {
   EXPECT_NE(read.error().message().find("export_chrome_trace"), std::string::npos)
       << read.error().message();
   EXPECT_TRUE(stacks({.profiles = {write("flat.txt", "main 12\nidle 5\n")}}));
+}
+
+TEST_F(PrintedBlocks, OfTotalsOfMemoryAreReadByMemory) {
+  const std::string path =
+      write("memory.txt",
+            "\n=== Memory Profile ===\n"
+            "Checkpoint                        Allocated         Peak        Delta\n"
+            "After model.cuda()                  2147.5 MB     2147.5 MB    +2147.5 MB\n"
+            "After forward (activations)         6460.0 MB     6600.0 MB    +4312.5 MB\n"
+            "After backward (gradients)          8590.0 MB     8610.0 MB    +2130.0 MB\n");
+  EXPECT_EQ(commands_that_read(path), std::vector<std::string>{"stepscope memory " + path});
+  const auto held = memory({.snapshots = {path}});
+  ASSERT_TRUE(held) << held.error().message();
+  EXPECT_TRUE(held->failures.empty());
+  EXPECT_EQ(say(memory_sentence(*held)),
+            "The largest peak of these lines, 8.61 GB, was reached between \"After forward "
+            "(activations)\" and \"After backward (gradients)\". The largest growth is 4.31 GB, "
+            "between \"After model.cuda()\" and \"After forward (activations)\"");
+  const Json json = memory_tree_json(*held);
+  ASSERT_EQ(json["checkpoints"].size(), 3U);
+  EXPECT_TRUE(json["checkpoints"][0]["change_bytes"].is_null());
+  EXPECT_EQ(json["checkpoints"][2]["change_bytes"], 2'130'000'000);
 }
 
 TEST_F(PrintedBlocks, DoNotReplaceAnOfferedPattern) {

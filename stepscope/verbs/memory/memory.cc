@@ -39,6 +39,16 @@ bool add_log(const std::string& path, const StopFlag* stop, MemoryResult& result
   return true;
 }
 
+// Adds the tables of totals that a file prints. False without any row.
+bool add_printed(const std::string& path, const StopFlag* stop, MemoryResult& result) {
+  const auto text = read_text_file(path, stop);
+  if (!text) return false;
+  auto checkpoints = printed_checkpoints(*text);
+  if (checkpoints.empty()) return false;
+  result.printed.push_back({.path = path, .checkpoints = std::move(checkpoints)});
+  return true;
+}
+
 // What is no snapshot may be a log: its error goes if it is.
 void add_logs(const MemoryRequest& request, const StopFlag* stop, MemoryResult& result) {
   std::vector<Error> ignored;
@@ -46,10 +56,12 @@ void add_logs(const MemoryRequest& request, const StopFlag* stop, MemoryResult& 
     const auto same = std::ranges::find(result.failures, path, &Error::file);
     const bool refused = same != result.failures.end();
     if ((!refused && !inside) || (stop != nullptr && stop->requested())) return;
-    if (add_log(path, stop, result) && refused) result.failures.erase(same);
+    const bool has_messages = add_log(path, stop, result);
+    const bool has_totals = add_printed(path, stop, result);
+    if ((has_messages || has_totals) && refused) result.failures.erase(same);
   });
-  if (result.ooms.empty()) return;
-  // A directory without snapshots is no failure if its logs have messages.
+  if (result.ooms.empty() && result.printed.empty()) return;
+  // A directory without snapshots is no failure if its logs have messages or tables.
   std::erase_if(result.failures, [](const Error& e) { return e.what == no_snapshot_here; });
 }
 
@@ -63,7 +75,7 @@ Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progre
   if (progress.stopped()) return interrupted();
   for (Error& error : result.failures) error = with_analyze(std::move(error));
   progress.report(result.failures);
-  if (files.snapshots.empty() && result.ooms.empty())
+  if (files.snapshots.empty() && result.ooms.empty() && result.printed.empty())
     return result.failures.empty()
                ? Error{.what = "no memory snapshot is named", .hint = "name one"}
                : result.failures.front();

@@ -53,8 +53,35 @@ Message device_memory_sentence(const AccountedSnapshot& s, const DeviceMemoryAcc
                  d.oom_count > 0 ? msg::allocations_failed(d.oom_count) : Message()});
 }
 
+namespace {
+
+// Peaks are the most since they were reset, so the largest was reached after the line before the
+// first that has it.
+Message printed_sentence(const PrintedMemory& printed) {
+  const std::vector<MemoryCheckpoint>& lines = printed.checkpoints;
+  const auto peak = static_cast<std::size_t>(
+      std::ranges::max_element(lines, {}, &MemoryCheckpoint::peak) - lines.begin());
+  const auto before = peak > 0 ? std::optional(lines[peak - 1].label) : std::nullopt;
+  std::size_t grown = 0;
+  Bytes most{};
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const Bytes growth = lines[i].allocated - lines[i - 1].allocated;
+    if (growth > most) {
+      most = growth;
+      grown = i;
+    }
+  }
+  return joined(msg::sentences,
+                {msg::printed_peak(lines[peak].peak, before, lines[peak].label),
+                 grown > 0 ? msg::printed_growth(most, lines[grown - 1].label, lines[grown].label)
+                           : Message()});
+}
+
+}  // namespace
+
 Message memory_sentence(const MemoryResult& r) {
   if (!r.ooms.empty()) return oom_sentence(r.ooms.front(), account_oom(r.ooms.front()));
+  if (r.snapshots.empty() && !r.printed.empty()) return printed_sentence(r.printed.front());
   const AccountedSnapshot* most = nullptr;
   const DeviceMemoryAccount* device = nullptr;
   for (const AccountedSnapshot& s : r.snapshots)
@@ -267,6 +294,23 @@ Json messages_json(const MemoryResult& r) {
   return out;
 }
 
+Json checkpoints_json(const MemoryResult& r) {
+  Json out = Json::array();
+  for (const PrintedMemory& printed : r.printed) {
+    std::optional<Bytes> before;
+    for (const MemoryCheckpoint& c : printed.checkpoints) {
+      out.push_back({{"path", printed.path},
+                     {"label", c.label},
+                     {"allocated_bytes", value(c.allocated)},
+                     {"change_bytes", before ? value(c.allocated - *before) : Json(nullptr)},
+                     {"reserved_bytes", optional_size(c.reserved)},
+                     {"peak_bytes", value(c.peak)}});
+      before = c.allocated;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Json memory_tree_json(const MemoryResult& r) {
@@ -289,6 +333,7 @@ Json memory_tree_json(const MemoryResult& r) {
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
           {"messages", messages_json(r)},
+          {"checkpoints", checkpoints_json(r)},
           {"terms", terms_json({"allocator", "memory_use"})},
           {"warnings", say_all(r.warnings)}};
 }
@@ -438,9 +483,36 @@ std::string messages_text(const MemoryResult& r, std::size_t width) {
 
 }  // namespace
 
+namespace {
+
+std::string printed_text(const PrintedMemory& printed, std::size_t width) {
+  std::string out = file_name(printed.path) + "\n\n" +
+                    wrapped(printable(say_stopped(printed_sentence(printed))), width) +
+                    wrapped("- " + printable(say_stopped(msg::record_history())), width) +
+                    "\nTotals:\n";
+  std::vector<std::vector<std::string>> rows;
+  const MemoryCheckpoint* before = nullptr;
+  for (const MemoryCheckpoint& c : printed.checkpoints) {
+    const Bytes change = before != nullptr ? c.allocated - before->allocated : Bytes{};
+    const Bytes size{change.value < 0 ? -change.value : change.value};
+    rows.push_back({printable(c.label), format_bytes(c.allocated),
+                    before == nullptr || change.value == 0
+                        ? "-"
+                        : (change.value < 0 ? "-" : "+") + format_bytes(size),
+                    c.reserved ? format_bytes(*c.reserved) : "-", format_bytes(c.peak)});
+    before = &c;
+  }
+  return out + text_table({{"point", false, 40}, {"allocated"}, {"change"}, {"reserved"}, {"peak"}},
+                          std::move(rows), width);
+}
+
+}  // namespace
+
 std::string memory_text(const MemoryResult& r, const MemoryTextOptions& options) {
   const auto width = static_cast<std::size_t>(options.text.width);
   std::string out = messages_text(r, width);
+  for (const PrintedMemory& printed : r.printed)
+    out += (out.empty() ? "" : "\n") + printed_text(printed, width);
   for (const AccountedSnapshot& s : r.snapshots)
     for (const DeviceMemoryAccount& d : s.account.devices) {
       if (!out.empty()) out += '\n';

@@ -5,6 +5,7 @@ import {h, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {plural} from '../../format/names.js';
 import {bytes, count, part} from '../../format/numbers.js';
+import {memory_checkpoints} from './checkpoints.js';
 import {by_peak} from './devices.js';
 import {snapshot_findings} from './findings.js';
 import {snapshot_flame} from './flame.js';
@@ -57,6 +58,8 @@ export const memory_page = (report) => ({
   hero: snapshot_hero,
   sections: [
     ...(report.devices.length ? device_sections(report) : []),
+    ...(report.checkpoints.length ?
+      [{id: 'checkpoints', title: 'Printed totals', draw: memory_checkpoints}] : []),
     {id: 'inputs', title: 'Inputs', draw: snapshot_inputs}
   ]
 });

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/memory/printed_memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
+#include "stepscope/read/log/step_table.h"
+
+namespace stepscope {
+namespace {
+
+enum class MemoryTable : std::uint8_t { none, with_reserved, with_change };
+
+std::optional<MemoryTable> table_that_begins(std::string_view line) {
+  if (line.find("=== Memory Profile ===") != std::string_view::npos) return MemoryTable::none;
+  const bool totals = contains(line, "Allocated") && contains(line, "Peak");
+  if (totals && contains(line, "Reserved") && contains(line, "Frag"))
+    return MemoryTable::with_reserved;
+  if (totals && contains(line, "Delta")) return MemoryTable::with_change;
+  return std::nullopt;
+}
+
+// Removes the last word of a line.
+std::string_view take_last_word(std::string_view& line) {
+  line = trimmed(line);
+  const std::size_t blank = line.find_last_of(" \t");
+  const std::string_view word = blank == std::string_view::npos ? line : line.substr(blank + 1);
+  line.remove_suffix(word.size());
+  return word;
+}
+
+// Removes a size from the end of a line: "40.20GB", "6460.0 MB", "+17.1 MB".
+std::optional<Bytes> take_last_size(std::string_view& line) {
+  line = trimmed(line);
+  const double unit = line.ends_with("GB") ? 1e9 : line.ends_with("MB") ? 1e6 : 0;
+  if (unit == 0) return std::nullopt;
+  line.remove_suffix(2);
+  std::string_view word = take_last_word(line);
+  if (word.starts_with('+')) word.remove_prefix(1);
+  const auto number = number_of<double>(word);
+  if (!number || !(std::abs(*number) < 1e9)) return std::nullopt;
+  return Bytes{std::llround(*number * unit)};
+}
+
+std::optional<MemoryCheckpoint> checkpoint_of(std::string_view line, MemoryTable table) {
+  std::optional<Bytes> reserved;
+  if (table == MemoryTable::with_reserved && !take_last_word(line).ends_with('%'))
+    return std::nullopt;
+  if (table == MemoryTable::with_change && !take_last_size(line)) return std::nullopt;
+  const auto peak = take_last_size(line);
+  if (table == MemoryTable::with_reserved) reserved = take_last_size(line);
+  const auto allocated = take_last_size(line);
+  if (!peak || !allocated || (table == MemoryTable::with_reserved && !reserved))
+    return std::nullopt;
+  return MemoryCheckpoint{.label = std::string(trimmed(line)),
+                          .allocated = *allocated,
+                          .reserved = reserved,
+                          .peak = *peak};
+}
+
+}  // namespace
+
+std::vector<MemoryCheckpoint> printed_checkpoints(std::string_view text) {
+  std::vector<MemoryCheckpoint> found;
+  bool titled = false;
+  MemoryTable table = MemoryTable::none;
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    if (const auto begun = table_that_begins(line)) {
+      titled = titled || *begun == MemoryTable::none;
+      table = titled ? *begun : MemoryTable::none;
+    } else if (table != MemoryTable::none) {
+      if (auto one = checkpoint_of(line, table)) found.push_back(std::move(*one));
+    }
+  }
+  return found;
+}
+
+}  // namespace stepscope
