@@ -76,38 +76,6 @@ std::string lower_text(std::string_view text) {
   return low;
 }
 
-// The letters at the front.
-std::string_view letters_of(std::string_view text) {
-  std::size_t size = 0;
-  while (size < text.size() && (std::isalpha(static_cast<unsigned char>(text[size])) != 0 ||
-                                static_cast<unsigned char>(text[size]) >= 0x80))
-    ++size;
-  return text.substr(0, size);
-}
-
-struct UnitName {
-  std::string_view name;
-  TimeUnit unit;
-};
-constexpr std::array<UnitName, 11> unit_names = {{{"ms", TimeUnit::ms},
-                                                  {"msec", TimeUnit::ms},
-                                                  {"milliseconds", TimeUnit::ms},
-                                                  {"s", TimeUnit::s},
-                                                  {"sec", TimeUnit::s},
-                                                  {"secs", TimeUnit::s},
-                                                  {"second", TimeUnit::s},
-                                                  {"seconds", TimeUnit::s},
-                                                  {"us", TimeUnit::us},
-                                                  {"µs", TimeUnit::us},
-                                                  {"ns", TimeUnit::ns}}};
-
-// The unit behind a number: "12 ms", "1.2s/it". A rate ("tok/s") begins with another word.
-std::optional<TimeUnit> unit_behind(std::string_view rest) {
-  const std::string_view text = rest.starts_with(' ') ? rest.substr(1) : rest;
-  const auto* const known = std::ranges::find(unit_names, letters_of(text), &UnitName::name);
-  return known == unit_names.end() ? std::nullopt : std::optional(known->unit);
-}
-
 // The unit within a name: "step_ms=", "time (s): ".
 std::optional<TimeUnit> unit_in_name(std::string_view name) {
   if (contains_any(name, {"_ms", "(ms)", "ms:", "msec"})) return TimeUnit::ms;

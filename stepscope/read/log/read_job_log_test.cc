@@ -344,6 +344,10 @@ TEST(JobLog, OfStepscopeTrainAndOfNamedTimes) {
       steps_of(log_of("step 3: step_time_ms=12.5, loss=3\n{\"step\": 4, \"step_time_s\": 0.02}\n"));
   EXPECT_EQ(walls(named), (Doubles{12.5e6, 0.02e9}));
   EXPECT_EQ(iterations(named), (Numbers{3, 4}));
+  const LogSteps behind = steps_of(
+      log_of("step_time: 0.5 s\nstep_time=12.5ms\niter_time: 3 µs\nstep_time = 60.0  # seconds\n"
+             "step_time: 7\nstep_time=8 s=3\nstep_time_ms: 9 s\n"));
+  EXPECT_EQ(walls(behind), (Doubles{0.5e9, 12.5e6, 3e3, 60e9, 7e6, 8e6, 9e6}));
 }
 
 TEST(LogLine, NumbersAreTheNearestDoubles) {

@@ -97,7 +97,20 @@ std::optional<TimeColumn> time_column(std::string_view name) {
                     .unit = split.unit};
 }
 
-// "step_time_ms=412", "step_time: 412": the key begins a word, and a number follows.
+namespace {
+
+// The unit that is printed behind a number: "0.5 s", "12 (seconds)", "60.0  # seconds"; no name of
+// another value ("8 s=3").
+std::optional<TimeUnit> printed_unit(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t([#"), text.size()));
+  const std::string_view behind = text.substr(letters_of(text).size());
+  const bool is_name = !behind.empty() && (is_word(behind.front()) || behind.front() == '=');
+  return is_name ? std::nullopt : unit_behind(text);
+}
+
+}  // namespace
+
+// "step_time_ms=412", "step_time: 412 ms": the key begins a word, and a number follows.
 std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
   for (const std::string_view key : {names[0], names[1], names[2]})
     for (std::size_t at = line.find(key); at != std::string_view::npos;
@@ -110,8 +123,11 @@ std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
       if (rest.starts_with('"')) rest.remove_prefix(1);  // a line of JSON
       rest = trimmed(rest);
       if (!column || rest.empty() || (rest.front() != '=' && rest.front() != ':')) continue;
-      const auto value = leading_number<double>(trimmed(rest.substr(1)));
-      if (value && std::isfinite(*value)) return *value * ns_per(column->unit.value_or(assumed));
+      rest = trimmed(rest.substr(1));
+      const auto value = take_number<double>(rest);
+      if (!value || !std::isfinite(*value)) continue;
+      const auto unit = column->unit ? column->unit : printed_unit(rest);
+      return *value * ns_per(unit.value_or(assumed));
     }
   return std::nullopt;
 }

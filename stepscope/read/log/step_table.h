@@ -61,7 +61,7 @@ void append_number(std::string& text, double number);
 // value is an object, or the text is no JSON.
 [[nodiscard]] std::vector<std::string_view> first_keys(std::string_view head);
 
-// The step time of "step_time_ms=412" in a line, in ns.
+// The step time of "step_time_ms=412" or "step_time: 0.412 s" in a line, in ns.
 [[nodiscard]] std::optional<double> named_time(std::string_view line, TimeUnit assumed);
 
 }  // namespace stepscope
