@@ -113,7 +113,7 @@ constexpr int cut_list = -1;                           // before the ranks that 
 
 Key key_of(const CommGroup& group) {
   Key key{group.ranks, group.name};
-  std::ranges::sort(key.first);
+  if (!std::ranges::is_sorted(key.first)) std::ranges::sort(key.first);
   if (key.first.empty() && !group.first.empty()) {
     key.first = group.first;
     key.first.insert(key.first.begin(), cut_list);

@@ -83,12 +83,14 @@ std::vector<Step> between_ends(std::span<const CommonStep> common,
 
 // Each with the annotation of the view's own step.
 std::vector<Step> annotated(std::vector<Step> steps, std::span<const Step> own) {
+  const auto places = places_by_number(own);
   for (Step& s : steps) {
-    const auto at = std::ranges::find(own, s.index, &Step::index);
-    if (at == own.end()) continue;
-    s.name = at->name;
-    s.host_start = at->host_start;
-    s.host_end = at->host_end;
+    const auto at = places.find(s.index);
+    if (at == places.end()) continue;
+    const Step& same = own[at->second];
+    s.name = same.name;
+    s.host_start = same.host_start;
+    s.host_end = same.host_end;
   }
   return steps;
 }

@@ -237,7 +237,14 @@ void keep_real_launches(const Trace& trace, const std::vector<bool>& answered,
                         std::vector<SliceId>& lost) {
   if (lost.empty()) return;
   const Slices& s = trace.slices;
-  const std::vector<GraphCapture> captures = graph_captures(trace);
+  std::vector<GraphCapture> captures = graph_captures(trace);
+  std::ranges::sort(captures, {}, &GraphCapture::start);
+  for (std::size_t i = 1; i < captures.size(); ++i)  // the latest end so far
+    captures[i].end = std::max(captures[i].end, captures[i - 1].end);
+  const auto captured = [&](Ns at) {
+    const auto after = std::ranges::upper_bound(captures, at, {}, &GraphCapture::start);
+    return after != captures.begin() && at < std::prev(after)->end;
+  };
   // Whether a row lies right inside the one before it, and both launch.
   const auto nested = [&](std::uint32_t row) {
     return row > 0 && row < s.size() && s.track[row] == s.track[row - 1] &&
@@ -246,10 +253,7 @@ void keep_real_launches(const Trace& trace, const std::vector<bool>& answered,
   };
   std::erase_if(lost, [&](SliceId call) {
     const std::uint32_t row = index(call);
-    return nested(row) || (nested(row + 1) && answered[row + 1]) ||
-           std::ranges::any_of(captures, [&](const GraphCapture& c) {
-             return s.start[row] >= c.start && s.start[row] < c.end;
-           });
+    return nested(row) || (nested(row + 1) && answered[row + 1]) || captured(s.start[row]);
   });
   std::ranges::sort(lost, {}, [&](SliceId call) { return std::pair(s.start[index(call)], call); });
 }

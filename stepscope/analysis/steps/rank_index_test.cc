@@ -211,6 +211,22 @@ TEST(LostLaunches, IntoAGraphThatIsCapturedRunNothing) {
   EXPECT_EQ(trace.slices.start[index(rank.lost_launches[0])], Ns{12});
 }
 
+TEST(LostLaunches, IntoTheLongerOfTwoCapturesRunNothing) {
+  TraceBuilder b;
+  b.launch(1, 0, 1);
+  b.kernel("a", 2, 3, 1);
+  b.row(b.thread(1), Category::runtime, "cudaStreamBeginCapture", 4, 5);
+  b.row(b.thread(2), Category::runtime, "cudaStreamBeginCapture", 6, 7);
+  b.row(b.thread(2), Category::runtime, "cudaStreamEndCapture", 8, 9);
+  b.launch(2, 10, 11);
+  b.row(b.thread(1), Category::runtime, "cudaStreamEndCapture", 12, 13);
+  b.launch(3, 14, 15);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  ASSERT_EQ(rank.lost_launches.size(), 1u);
+  EXPECT_EQ(trace.slices.start[index(rank.lost_launches[0])], Ns{14});
+}
+
 TEST(LostLaunches, ACallOfTheDriverInsideOneOfTheRuntimeIsTheSameLaunch) {
   TraceBuilder b;
   b.row(b.thread(1), Category::runtime, "cudaLaunchKernel", 0, 10, 1);

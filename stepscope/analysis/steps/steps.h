@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "stepscope/analysis/steps/rank_index.h"
@@ -31,6 +32,14 @@ struct Step {
   Ns start{};  // the step: [start, end)
   Ns end{};
 };
+
+// The place of each step by its number; of equal numbers the first.
+[[nodiscard]] inline std::unordered_map<std::int64_t, std::size_t> places_by_number(
+    std::span<const Step> steps) {
+  std::unordered_map<std::int64_t, std::size_t> places;
+  for (std::size_t i = 0; i < steps.size(); ++i) places.try_emplace(steps[i].index, i);
+  return places;
+}
 
 struct StepOptions {
   std::string annotation;  // a name or the part before its number; empty = iteration_name()

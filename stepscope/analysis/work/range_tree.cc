@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <tuple>
+#include <unordered_set>
 
 #include "stepscope/analysis/steps/nesting.h"
 #include "stepscope/analysis/steps/steps.h"
@@ -50,7 +52,9 @@ class Builder {
         phases_(phases),
         limits_(limits),
         nodes_(1),
-        place_(trace.slices.size(), no_row) {}
+        place_(trace.slices.size(), no_row) {
+    for (const Step& step : steps) step_names_.insert(step.name);
+  }
 
   // The kind of range that a row opens.
   [[nodiscard]] std::optional<RangeKind> kind_of(SliceId row) const {
@@ -137,8 +141,7 @@ class Builder {
 
  private:
   [[nodiscard]] bool is_step(std::string_view name) const {
-    if (name.starts_with("ProfilerStep")) return true;
-    return std::ranges::any_of(steps_, [&](const Step& step) { return step.name == name; });
+    return name.starts_with("ProfilerStep") || step_names_.contains(name);
   }
 
   std::uint32_t child(std::uint32_t parent, RangeKind kind, std::uint32_t name) {
@@ -222,6 +225,7 @@ class Builder {
   const Trace& trace_;
   RangeNames names_;
   std::span<const Step> steps_;
+  std::unordered_set<std::string_view> step_names_;
   const HostPhases& phases_;
   RangeLimits limits_;
   std::vector<Node> nodes_;           // [0] is the root

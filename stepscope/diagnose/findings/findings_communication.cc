@@ -63,9 +63,9 @@ Ns exposed_of(const JobResult& job, CollectiveKind kind) {
   for (std::size_t v = 0; v < all.exposed.size(); ++v) {
     const RankResult& r = job.ranks[v];
     const std::vector<Step>& counted = r.counted.steps.empty() ? r.steps : r.counted.steps;
+    const auto places = places_by_number(counted);
     const auto counts = [&](std::optional<std::size_t> step) {
-      return step &&
-             std::ranges::find(counted, r.steps[*step].index, &Step::index) != counted.end();
+      return step && places.contains(r.steps[*step].index);
     };
     Ns of_rank{};
     for (std::size_t c = 0; c < all.exposed[v].size(); ++c)

@@ -287,6 +287,35 @@ TEST(NcclLog, ReadsRanksThatMissedABarrier) {
   EXPECT_EQ(log.records.barriers[0].waits, 0);
 }
 
+TEST(NcclLog, ALineWithoutItsProcessHidesNoHost) {
+  const auto joined = [](const std::string& host) {
+    return host + ":7:7 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 - Init COMPLETE\n";
+  };
+  const ReadLog log =
+      read_log("NCCL INFO Launch mode Parallel\n" + joined("a") + joined("b") + joined("cut offb"));
+  std::vector<std::string> hosts;
+  for (const auto& p : log.records.nccl.processes)
+    if (p.pid == 7) hosts.push_back(p.host);
+  EXPECT_EQ(hosts, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(NcclLog, TimeoutsTakeTheGroupThatALaterLineOfTheirRankNames) {
+  std::string text;
+  for (const std::string rank : {"0", "1"})
+    text += "[rank" + rank + "]:[E] [Rank " + rank +
+            "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=57, "
+            "OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600029 milliseconds before timing "
+            "out.\n";
+  text +=
+      "[rank1]:[E] [PG ID 0 PG GUID 3(tp) Rank 1] Exception (either an error or timeout) detected "
+      "by watchdog at work: 57, last enqueued NCCL work: 58, last completed NCCL work: 56.\n";
+  const ReadLog log = read_log(text);
+  ASSERT_EQ(log.records.timeouts.size(), 2U);
+  EXPECT_EQ(log.records.ranks[log.records.timeouts[0].rank].number, 1);
+  EXPECT_EQ(log.records.groups[log.records.timeouts[0].group].id, "3");
+  EXPECT_TRUE(log.records.groups[log.records.timeouts[1].group].unnamed);
+}
+
 // As a book quotes them: without their process, and with bytes in the place of count and comm.
 TEST(NcclLog, AnExcerptIsReadAndItsGapsAreNamed) {
   const ReadLog log = read_log(

@@ -47,13 +47,16 @@ Json budget_per_day(const Analysis& report) {
 Json job_json(const Analysis& report) {
   const JobResult& job = report.job;
   Json steps = Json::array();
+  const auto counted_places = places_by_number(job.steps.counted);
   for (const JobStep& s : job.steps.common) {
-    const auto counted = std::ranges::find(job.steps.counted, s.index, &Step::index);
+    const auto counted = counted_places.find(s.index);
     steps.push_back(
         {{"index", s.index},
          {"wall_ns", value(s.wall)},
-         {"counted_ns", counted != job.steps.counted.end() ? value(counted->end - counted->start)
-                                                           : Json(nullptr)},
+         {"counted_ns", counted == counted_places.end()
+                            ? Json(nullptr)
+                            : value(job.steps.counted[counted->second].end -
+                                    job.steps.counted[counted->second].start)},
          {"start_ns",
           job.clocks.origin.count() != 0 ? value(s.start - job.clocks.origin) : Json(nullptr)},
          {"ranks", s.ranks}});
