@@ -10,6 +10,7 @@
 
 #include "stepscope/analysis/replay/blame.h"
 #include "stepscope/analysis/replay/bucket_change.h"
+#include "stepscope/analysis/replay/critical_path.h"
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/faults.h"
 #include "stepscope/analysis/replay/held_out.h"
