@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string_view>
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/text_source.h"
@@ -67,8 +69,9 @@ Result<CommFile> comm_file(const std::string& path, const FileHead& head) {
 std::vector<CommFile> find_files(std::span<const std::string> inputs,
                                  std::span<const std::string> apart, CommFiles& out) {
   std::vector<CommFile> files;
+  const std::set<std::string_view> others(apart.begin(), apart.end());
   each_file(inputs, how_to_name, out.errors, [&](const std::string& path, bool inside) {
-    if (std::ranges::find(apart, path) != apart.end()) return;
+    if (others.contains(path)) return;
     const auto head = head_of_file(path);
     auto file = head ? comm_file(path, *head) : Result<CommFile>(head.error());
     if (file) {

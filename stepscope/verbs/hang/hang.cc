@@ -2,7 +2,9 @@
 #include "stepscope/verbs/hang/hang.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "stepscope/base/ascii.h"
@@ -36,9 +38,8 @@ std::vector<std::string> thread_dumps(std::vector<std::string>& inputs) {
   each_file(inputs, {}, ignored, [&](const std::string& path, bool) {
     if (is_dump_of_threads(path)) dumps.push_back(path);
   });
-  std::erase_if(inputs, [&](const std::string& path) {
-    return std::ranges::find(dumps, path) != dumps.end();
-  });
+  const std::set<std::string_view> known(dumps.begin(), dumps.end());
+  std::erase_if(inputs, [&](const std::string& path) { return known.contains(path); });
   return dumps;
 }
 

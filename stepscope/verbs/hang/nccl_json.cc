@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +17,10 @@ namespace {
 // A variable's values over all processes; several where they differ.
 Json environment_json(const NcclSetup& n) {
   std::map<std::string, std::vector<std::string>> all;
+  std::set<std::pair<std::string_view, std::string_view>> known;
   for (const NcclProcess& p : n.processes)
-    for (const auto& [name, text] : p.environment) {
-      std::vector<std::string>& values = all[name];
-      if (std::ranges::find(values, text) == values.end()) values.push_back(text);
-    }
+    for (const auto& [name, text] : p.environment)
+      if (known.emplace(name, text).second) all[name].push_back(text);
   return all;
 }
 
