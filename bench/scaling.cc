@@ -42,7 +42,7 @@ std::optional<Use> used_by(const std::vector<std::string>& command, std::string_
     for (const char* output : {"d", "stepscope-runs.sqlite"})
       std::filesystem::remove_all(std::filesystem::path(folder) / output);
     const auto use = run_process(command);
-    // 3 and 4 are answers: a regression, or that the steps cannot tell.
+    // 3 and 4 are answers: a regression, or too few steps for a verdict.
     if (!use || (use->status != 0 && use->status != 3 && use->status != 4)) return std::nullopt;
     const Use now{use->cpu.count(), static_cast<double>(use->peak_bytes)};
     least =
