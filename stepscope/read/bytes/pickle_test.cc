@@ -296,7 +296,7 @@ TEST(PlainHead, ClosesWhatIsOpen) {
     const auto tree = parse_pickle_head(std::move(text), "in");
     return tree ? spelled(tree->value()) : tree.error().what;
   };
-  const std::string head("\x80\2}(X\1\0\0\0a](K\1}(X\1\0\0\0bK\2X\1\0\0\0c](K\3X\5\0\0", 45);
+  const std::string head("\x80\2}(X\1\0\0\0a](K\1}(X\1\0\0\0bK\2X\1\0\0\0c](K\3X\5\0\0", 38);
   EXPECT_EQ(of_pickle(head), "{'a': [1, {'b': 2, 'c': [3, ], }, ], }");
   EXPECT_EQ(of_pickle("(dp0\nVa\np1\n(lp2\nI1\naI2\naI"), "{'a': [1, 2, ], }");
   EXPECT_NE(of_pickle("\x80\2}(cos\nsystem\n").find("opcode GLOBAL"), std::string::npos);
