@@ -153,6 +153,8 @@ Result<std::string> snapshot_text(const std::string& path, const StopFlag* stop)
   if (!head) return head.error();
   const Beginning beginning = beginning_of(head->text);
   const bool page = beginning == Beginning::page;
+  if (!head->damage.empty() && beginning != Beginning::other)
+    return Error{.what = head->damage, .file = path, .hint = "copy the file again"};
   if (head->whole || beginning == Beginning::other || (page && !has_file(path, stop)))
     return std::move(head->text);
   if (page) return read_text_file(path, stop);
