@@ -161,6 +161,17 @@ void note_count(std::string_view key, const Json& value, ImportNotes& notes, std
     notes.add(std::string(key), at, value.get<std::uint64_t>());
 }
 
+// Whether another text of a member is kept. No writer has so many or such long ones.
+bool has_room(const Metadata& metadata, std::size_t bytes) {
+  constexpr std::size_t most_texts = 1000;
+  constexpr std::size_t most_bytes = 8 << 20;
+  constexpr std::size_t short_text = 4096;
+  if (metadata.texts.size() >= most_texts) return false;
+  if (bytes <= short_text) return true;
+  for (const auto& [name, text] : metadata.texts) bytes += text.size();
+  return bytes <= most_bytes;
+}
+
 void read_member(std::string_view key, const Json& value, Metadata& metadata, ImportNotes& notes,
                  std::uint64_t at) {
   const auto flag = [&](std::optional<bool>& into) {
@@ -176,12 +187,13 @@ void read_member(std::string_view key, const Json& value, Metadata& metadata, Im
   if (key == "with_modules") return flag(metadata.with_modules);
   if (key == "nccl_events_dropped" || key == "nccl_calls_with_times_of_others")
     return note_count(key, value, notes, at);
-  if (key == "stepscopeRanks")
+  if (key == "stepscopeRanks") {
     metadata.texts["stepscopeRanks"] = value.dump();
-  else if (value.is_string())
-    metadata.texts[std::string(key)] = value.get<std::string>();
-  else if (value.is_number() || value.is_boolean())
-    metadata.texts[std::string(key)] = value.dump();
+  } else if (value.is_string() || value.is_number() || value.is_boolean()) {
+    std::string kept = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!has_room(metadata, kept.size())) return notes.add("unreadable_metadata", at);
+    metadata.texts[std::string(key)] = std::move(kept);
+  }
 }
 
 // Whether read_member() looks into a list or an object with this key.

@@ -70,7 +70,10 @@ __attribute__((always_inline)) inline void index_with(std::string_view text, Jso
                                                       WriteBits write) {
   check(text.size() < (1ULL << 32), "an indexed text is smaller than 4 GiB");
   const std::size_t room = text.size() + 64 + json_index_padding;
-  if (index.at.size() < room) index.at.resize(room);
+  if (index.at.size() < room) {
+    index.at = {};  // nothing of it is copied
+    index.at.resize(room);
+  }
   std::uint32_t* out = index.at.data();
   State state;
   for (std::size_t base = 0; base < text.size(); base += 64) {

@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t longest_chunk_factor = 4;
+constexpr std::size_t longest_chunk_factor = 2;
 
 }  // namespace
 
@@ -40,6 +40,7 @@ Result<bool> ChunkReader::next(Chunk& chunk) {
   chunk.offset = offset_;
   chunk.number = number_++;
   chunk.last = false;
+  chunk.cut = false;
   make_room(chunk, tail_.size());
   std::ranges::copy(tail_, chunk.bytes.begin());
   tail_.clear();
@@ -56,6 +57,8 @@ Result<bool> ChunkReader::next(Chunk& chunk) {
   } else if (cut != not_found) {
     tail_.assign(chunk.bytes.data() + cut, chunk.size - cut);
     chunk.size = cut;
+  } else {
+    chunk.cut = true;
   }
   offset_ += chunk.size;
   chunk.position = source_.position();

@@ -19,6 +19,7 @@ struct Chunk {
   std::uint64_t offset = 0;    // of the text in the inflated file
   std::uint64_t number = 0;    // 0, 1, 2 …
   bool last = false;           // no more text follows
+  bool cut = false;            // no event is seen in it, and it ends anywhere
   std::uint64_t position = 0;  // of the source after this read
 
   [[nodiscard]] std::string_view text() const { return {bytes.data(), size}; }
@@ -27,7 +28,7 @@ struct Chunk {
 class ChunkReader {
  public:
   // `head` is text that was already read from the source; `offset` is its position. A chunk has
-  // about `chunk_bytes`. If 4 times that number have no recognisable event, the text is cut
+  // about `chunk_bytes`. If twice that number have no recognisable event, the text is cut
   // anywhere.
   ChunkReader(ByteSource& source, std::string head, std::uint64_t offset,
               std::size_t chunk_bytes = window_bytes);

@@ -240,6 +240,10 @@ class Reading {
         if (!more) return fail(more.error());
         if (!*more) return;
         if (worker == 0) report_progress(chunk.position);
+        if (chunk.cut) {
+          unclean_ = true;
+          return fail(std::nullopt);
+        }
         parts[worker].sink.begin_chunk(chunk.number);
         const auto parsed =
             parse_events(chunk.text(), chunk.offset, chunk.last, index, parts[worker].sink);
