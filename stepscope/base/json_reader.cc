@@ -95,7 +95,7 @@ class Builder {
  public:
   Builder(const JsonBytes& bytes, std::size_t most, const TakeJsonItem* take = nullptr,
           const JsonStream& stream = {})
-      : bytes_(bytes), most_(most), take_(take), stream_(stream) {}
+      : bytes_(bytes), first_(bytes.taken()), most_(most), take_(take), stream_(stream) {}
 
   bool null() { return add({.kind = Kind::null}); }
   bool boolean(bool v) { return add({.kind = Kind::boolean, .boolean = v}); }
@@ -138,7 +138,7 @@ class Builder {
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& e) {
     constexpr int number_out_of_range = 406;
     problem_ = e.id == number_out_of_range ? "a number beyond any range" : "not JSON";
-    problem_byte_ = byte > 0 ? byte - 1 : 0;
+    problem_byte_ = first_ + (byte > 0 ? byte - 1 : 0);
     return false;
   }
 
@@ -217,6 +217,7 @@ class Builder {
   }
 
   const JsonBytes& bytes_;
+  std::size_t first_;  // byte where the parser began
   std::size_t most_;
   std::size_t values_ = 0;  // of the tree, or of the item
   const TakeJsonItem* take_;

@@ -43,7 +43,7 @@ expect "a memory snapshot" 1 "rank6.json: is a memory snapshot, and no dump" -- 
 echo '{"version":"9.1","entries":[]}' >rank7.json
 expect "a dump of the future" 1 "rank7.json: is a flight recorder's dump of version 9.1" -- hang rank7.json
 echo '{"version":"2.5","entries":[' >rank8.json
-expect "a cut JSON dump" 1 "rank8.json: line" -- hang rank8.json
+expect "a cut JSON dump" 1 "rank8.json: byte [0-9]*: ends in the middle of a value" -- hang rank8.json
 expect "no dump of a rank twice" 1 "is another dump of rank 0; give one dump a rank" -- hang rank0.json both
 at='h:1:1 [0] NCCL INFO'
 printf '%s comm 0xa rank 0 nranks 2 cudaDev 0 busId 1 - Init COMPLETE\n' "$at" >nccl.log
