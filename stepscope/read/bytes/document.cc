@@ -161,7 +161,7 @@ void note_count(std::string_view key, const Json& value, ImportNotes& notes, std
     notes.add(std::string(key), at, value.get<std::uint64_t>());
 }
 
-// Whether another text of a member is kept. No writer has so many or such long ones.
+// Whether another text of a member is kept. Writers have fewer and shorter ones.
 bool has_room(const Metadata& metadata, std::size_t bytes) {
   constexpr std::size_t most_texts = 1000;
   constexpr std::size_t most_bytes = 8 << 20;
