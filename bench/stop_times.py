@@ -180,7 +180,7 @@ COMMANDS = {
     "compare --run": "compare --run 'sleep 5' --run 'sleep 5' --json {out}/a.json",
     "sweep": "sweep --vary N=1,2 --json {out}/a.json -- sleep 5{N}",
     "runs": "runs {in}/runs --history {out}/a.sqlite --json {out}/a.json",
-    "predict": "predict deepseek-v3 --machine h100_sxm_80gb --gpus 2048 --global-batch 15360 --seq 4096"
+    "predict": "predict deepseek-v3 --machine h100_sxm_80gb --gpus 2048 --global-batch 16384 --seq 4096"
     " --vary tp=1,2,4,8 --vary pp=1,2,4,8,16 --vary zero=0,1,2,3 --vary micro-batch=1,2 --json {out}/a.json",
     "project": "project {in}/job --gpus 8 --json {out}/a.json",
     "plan": "plan " + SEARCH + " --json {out}/a.json --html {out}/a.html",
@@ -192,10 +192,10 @@ COMMANDS = {
 
 
 def processor_seconds(pid):
-    """Of the process and of its children that it has waited for; 0 once it has ended."""
+    """Of the process without its children; 0 once it has ended."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
-            return sum(map(int, stat.read().rpartition(")")[2].split()[11:15])) / TICKS
+            return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / TICKS
     except OSError:
         return 0.0
 
@@ -232,7 +232,16 @@ class Run:
             for name in names:
                 path = os.path.join(folder, name)
                 if name.endswith(
-                    (".json", ".html", ".prom", ".sqlite", ".csv", ".digest", ".pftrace")
+                    (
+                        ".json",
+                        ".html",
+                        ".prom",
+                        ".sqlite",
+                        ".csv",
+                        ".digest",
+                        ".pftrace",
+                        ".json.gz",
+                    )
                 ):
                     if name.endswith(".json"):
                         try:

@@ -107,6 +107,7 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
     }
     if (error) fail(progress, result.failures, *error);
   }
+  if (progress.stopped()) return interrupted();
   if (files.empty()) return result;
   const auto base = measured_machine(request, files);
   if (!base) return base.error();
@@ -120,6 +121,7 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
   Machine machine = *base;
   fit_kernel_times(result, machine, progress);
   fit_links_of(result, machine, progress);
+  if (progress.stopped()) return interrupted();
   return result;
 }
 

@@ -20,6 +20,15 @@ TEST(CalibrateFrom, KeepsAndTellsFilesThatGiveNothing) {
   EXPECT_EQ(told, std::vector<std::string>{"none.txt"});
 }
 
+TEST(CalibrateFrom, AStopWhileAFileIsReadIsNoAnswer) {
+  StopFlag stop;
+  const auto result =
+      calibrate_from({.files = {"none.txt"}},
+                     {.failed = [&stop](const Error&) { stop.request(); }, .stop = &stop});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::interrupted);
+}
+
 TEST(CalibrateFrom, WithoutADeviceAMachineHasToBeGiven) {
   const std::string path = testing::TempDir() + "all_reduce_perf.txt";
   std::ofstream(path) << "# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1048576 step: 2(factor) "
