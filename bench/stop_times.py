@@ -23,7 +23,7 @@ import tempfile
 import time
 
 MOST = 1.0  # seconds of one core, from the signal on
-# What a verb ends with where an interrupted run is none that failed.
+# Exit codes of verbs that a signal ends in the ordinary way.
 ENDS = {"live": "0"}
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -192,7 +192,7 @@ COMMANDS = {
 
 
 def processor_seconds(pid):
-    """Of the process without its children; 0 once it has ended."""
+    """Processor time of the process without its children; 0 once it has ended."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
             return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / TICKS
@@ -270,7 +270,7 @@ def whole(command, program, inputs, longest=12):
 
 
 def stopped(command, program, inputs, after, which, where):
-    """What happens when the signal comes after so many seconds; None where the command had ended."""
+    """What happens when the signal comes `after` seconds after the start; None where the command had ended."""
     run = Run(command, program, inputs)
     try:
         if run.ended_within(after):

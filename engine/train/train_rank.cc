@@ -190,8 +190,8 @@ Result<Done> TrainRun::start_from() {
   return load_last_whole();
 }
 
-// A checkpoint that one rank cannot read is none for all of them. It is renamed, so that it does
-// not count among those that are kept.
+// All ranks skip a checkpoint that one rank cannot read. It is renamed, so that it does not count
+// among those that are kept.
 Result<Done> TrainRun::load_last_whole() {
   std::vector<std::string> left = zero::committed_checkpoints(request_.checkpoint);
   std::vector<std::string> unreadable;

@@ -136,7 +136,7 @@ def live(sources: str | list[str], options: dict[str, Any] | None = None) -> dic
 
 TOOLS = (analyze, whatif, compare, predict, plan, live)
 
-# Arguments that are places of files. Other arguments may be, too: names of the catalogue stand beside files.
+# Arguments that are places of files. Other arguments may be, too: a file may have the name of a machine or model.
 PLACES = ("inputs", "a", "b", "sources")
 URL = re.compile(r"(https?|s3)://", re.IGNORECASE)
 SERVICE = re.compile(r"[^/]+:[0-9]+")  # HOST:PORT

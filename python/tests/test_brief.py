@@ -119,7 +119,7 @@ def test_the_server_reads_its_folders_alone(tmp_path):
     assert "network" in live("localhost:28028")["error"]
     allowed = mcp_server.guarded(mcp_server.compare, mcp_server.Access((str(inside),), urls=True))
     assert "network" not in allowed(own, "http://127.0.0.1:1/a.csv")["error"]
-    # Files stand beside names of the catalogue, also in options.
+    # A machine or model may be a file, also in options.
     predict = mcp_server.guarded(mcp_server.predict, mcp_server.Access())
     assert predict("llama-3-8b", "h100_sxm_80gb", 8, 8, 8192)["sentence"]
     machine = outside / "machine.json"

@@ -134,7 +134,7 @@ TEST(MetricsOutput, OtherAddressesNeedAToken) {
                   .starts_with("HTTP/1.1 200 "));
 }
 
-// Of many clients those have to go that are silent, and the one that asks is answered.
+// Silent clients have to go where there are too many, and the client that asks is answered.
 TEST(MetricsOutput, SilentClientsMakeRoom) {
   auto text = TextEndpoint::open({.most_clients = 20}, {{.path = "/", .type = "a", .text = "b"}});
   ASSERT_TRUE(text) << text.error().message();
