@@ -52,7 +52,8 @@ struct LaunchLimits {
 [[nodiscard]] LaunchSteps launch_of(StepTimes times, std::string name, Messages& remarks);
 
 // A folder for what launches write: `keep`, which is made, or a temporary one that is removed.
-// Those that killed processes of this user left a minute ago or earlier are removed as well.
+// Temporary folders that killed processes of this user left a minute ago or earlier are removed,
+// too.
 class LaunchFolder {
  public:
   [[nodiscard]] static Result<LaunchFolder> make(const std::string& keep);
@@ -69,7 +70,7 @@ class LaunchFolder {
 
   std::string path_;
   bool keep_;
-  int lock_ = -1;  // of a temporary folder; tells others that it is in use
+  int lock_ = -1;  // of a temporary folder; shows other processes that it is used
 };
 
 struct LaunchOrder {
