@@ -76,7 +76,7 @@ class Remote(unittest.TestCase):
         env = {
             k: v
             for k, v in os.environ.items()
-            if not k.startswith("AWS_") and not k.lower().endswith("_proxy")
+            if not k.startswith(("AWS_", "CURL_")) and not k.lower().endswith("_proxy")
         }
         env.update(environment)
         return subprocess.run(

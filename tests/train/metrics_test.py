@@ -161,7 +161,7 @@ def main():
         # A file that is replaced as a whole.
         open_to_all = subprocess.run(common + ['--steps', '3', '--metrics', '0.0.0.0:0'], capture_output=True, text=True,
                                      cwd=folder, check=False)
-        assert open_to_all.returncode == 2 and '--token-file' in open_to_all.stderr, open_to_all.stderr
+        assert open_to_all.returncode == 1 and '--token-file' in open_to_all.stderr, open_to_all.stderr
         done = subprocess.run(common + ['--steps', '3', '--metrics', 'metrics.txt'], capture_output=True, text=True,
                               cwd=folder, check=False)
         assert done.returncode == 0, done.stderr
