@@ -84,7 +84,8 @@ std::optional<IncidentEvent> code_of_signal(std::string_view line) {
       const auto code = leading_number<std::int64_t>(text);
       if (!code) continue;
       const bool launcher = key == "return code" && contains(line, "exits with return code");
-      if (*code < 0 && signal_of_code(128 - *code)) return by_signal(-*code, std::nullopt);
+      if (*code < 0 && *code > -64 && signal_of_code(128 - *code))
+        return by_signal(-*code, std::nullopt);
       if (!signal_of_code(*code) && (!launcher || *code < 1 || *code > 255)) continue;
       IncidentEvent e{.kind = IncidentKind::exit, .code = code};
       e.follows = *code == 128 + 15;
