@@ -53,7 +53,7 @@ bool is_trace(const std::string& path) {
          contains(head->text, "\"traceEvents\"");
 }
 
-constexpr std::uint64_t most_table_bytes = 16 << 20;  // of a file of a folder that is looked at
+constexpr std::uint64_t most_listed_bytes = 16 << 20;  // of a file of a folder that is looked at
 
 // The lines that are whole in the first bytes.
 std::string_view whole_lines(const FileHead& head) {
@@ -148,7 +148,7 @@ std::vector<std::string> commands_for_folder(const std::string& folder) {
   std::vector<std::string> commands;
   for (const std::string& file : files) {
     const auto bytes = file_size(file);
-    if (commands.size() == most_commands || !bytes || *bytes > most_table_bytes) continue;
+    if (commands.size() == most_commands || !bytes || *bytes > most_listed_bytes) continue;
     std::vector<std::string> of_file = commands_that_read(file);
     if (!of_file.empty()) commands.push_back(std::move(of_file.front()));
   }
@@ -167,7 +167,7 @@ std::vector<std::string> commands_for_others(const std::string& folder,
   for (const std::string& file : files_of(folder)) {
     if (known.contains(plain(file))) continue;
     const auto bytes = file_size(file);
-    if (!bytes || *bytes > most_table_bytes) continue;
+    if (!bytes || *bytes > most_listed_bytes) continue;
     if (++looked > most_files) break;
     for (const std::string& verb : readers_of(file, true)) {
       if (verb.starts_with("predict")) continue;

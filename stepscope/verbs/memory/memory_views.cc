@@ -486,10 +486,11 @@ std::string messages_text(const MemoryResult& r, std::size_t width) {
 namespace {
 
 std::string printed_text(const PrintedMemory& printed, std::size_t width) {
-  std::string out = file_name(printed.path) + "\n\n" +
-                    wrapped(printable(say_stopped(printed_sentence(printed))), width) +
-                    wrapped("- " + printable(say_stopped(msg::record_history())), width) +
-                    "\nTotals:\n";
+  std::string out =
+      file_name(printed.path) + "\n\n" +
+      wrapped(printable(say_stopped(printed_sentence(printed))), width) +
+      wrapped("- " + printable(say_stopped(msg::record_history("torch.cuda"))), width) +
+      "\nTotals:\n";
   std::vector<std::vector<std::string>> rows;
   const MemoryCheckpoint* before = nullptr;
   for (const MemoryCheckpoint& c : printed.checkpoints) {
