@@ -34,7 +34,7 @@ void run_indices(std::size_t count, unsigned threads, IndexBody body) {
     try {
       for (std::size_t t = 0; t < extra; ++t) others.emplace_back(work);
     } catch (const std::system_error&) {
-      // The system grants no more threads. Those that run do the work.
+      // The system grants no more threads. The running ones do the work.
     }
     work();
   }

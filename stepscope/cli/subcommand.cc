@@ -205,7 +205,7 @@ int say_failure(const std::exception_ptr& thrown) {
   return exit_failed;
 }
 
-// A thread that lives beside the command has thrown.
+// A thread that the command does not wait for has thrown.
 [[noreturn]] void end_command() { std::_Exit(say_failure(std::current_exception())); }
 
 }  // namespace

@@ -269,7 +269,7 @@ std::set<std::string> files_of(const Bug& bug, const ReadTraces& read) {
   return files;
 }
 
-// The check that fails when the files alone are analysed; empty if none does.
+// The check that fails when the files alone are analysed; empty if it succeeds.
 std::string failed_check(const TracesRequest& request, const std::string& file,
                          const std::function<JobOptions(const ReadTraces& read)>& options) {
   TracesRequest alone = request;
