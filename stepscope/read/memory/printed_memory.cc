@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-enum class MemoryTable : std::uint8_t { none, with_reserved, with_change };
+using MemoryTable = PrintedMemoryLines::Table;
 
 std::optional<MemoryTable> table_that_begins(std::string_view line) {
   if (line.find("=== Memory Profile ===") != std::string_view::npos) return MemoryTable::none;
@@ -62,20 +62,22 @@ std::optional<MemoryCheckpoint> checkpoint_of(std::string_view line, MemoryTable
 
 }  // namespace
 
-std::vector<MemoryCheckpoint> printed_checkpoints(std::string_view text) {
-  std::vector<MemoryCheckpoint> found;
-  bool titled = false;
-  MemoryTable table = MemoryTable::none;
-  StepLines lines(text);
+void PrintedMemoryLines::take(std::string_view block) {
+  StepLines lines(block);
   for (std::string_view line; lines.next(line);) {
     if (const auto begun = table_that_begins(line)) {
-      titled = titled || *begun == MemoryTable::none;
-      table = titled ? *begun : MemoryTable::none;
-    } else if (table != MemoryTable::none) {
-      if (auto one = checkpoint_of(line, table)) found.push_back(std::move(*one));
+      titled_ = titled_ || *begun == MemoryTable::none;
+      table_ = titled_ ? *begun : MemoryTable::none;
+    } else if (table_ != MemoryTable::none) {
+      if (auto one = checkpoint_of(line, table_)) checkpoints.push_back(std::move(*one));
     }
   }
-  return found;
+}
+
+std::vector<MemoryCheckpoint> printed_checkpoints(std::string_view text) {
+  PrintedMemoryLines lines;
+  lines.take(text);
+  return std::move(lines.checkpoints);
 }
 
 }  // namespace stepscope

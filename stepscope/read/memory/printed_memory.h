@@ -8,6 +8,7 @@
 // Units are decimal. Other lines are left out.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,20 @@ struct MemoryCheckpoint {
   Bytes peak{};  // the most that was allocated since the peak was reset
 };
 
-// In the order of the lines, of all tables of the text.
+// Takes a text in blocks of whole lines.
+class PrintedMemoryLines {
+ public:
+  enum class Table : std::uint8_t { none, with_reserved, with_change };
+  void take(std::string_view block);
+
+  std::vector<MemoryCheckpoint> checkpoints{};  // of all tables, in the order of their lines
+
+ private:
+  bool titled_ = false;
+  Table table_ = Table::none;
+};
+
+// Those of a whole text.
 [[nodiscard]] std::vector<MemoryCheckpoint> printed_checkpoints(std::string_view text);
 
 }  // namespace stepscope

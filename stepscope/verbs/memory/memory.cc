@@ -17,35 +17,30 @@ namespace stepscope {
 
 namespace {
 
-// Adds the messages of a log. False without any message.
+// Adds the messages of a log and the tables of totals that it prints. False without any.
 bool add_log(const std::string& path, const StopFlag* stop, MemoryResult& result) {
   Incident found;
   IncidentLog log(found);
   log.begin(static_cast<std::uint32_t>(result.logs.size()), path);
+  PrintedMemoryLines printed;
   const auto source = open_source(path);
   if (!source) return false;
   const auto read = for_line_blocks(
       **source, "\n",
       [&](std::string_view block) -> Result<Done> {
         log.take(block);
+        printed.take(block);
         return Done{};
       },
       stop);
-  if (!read || found.ooms.empty()) return false;
+  if (!read || (found.ooms.empty() && printed.checkpoints.empty())) return false;
+  if (!printed.checkpoints.empty())
+    result.printed.push_back({.path = path, .checkpoints = std::move(printed.checkpoints)});
+  if (found.ooms.empty()) return true;
   result.logs.push_back(path);
   for (OomMessage& message : found.ooms) result.ooms.push_back(std::move(message));
   result.settings.merge(found.settings);
   if (found.world_sizes.size() == 1) result.world = found.world_sizes.begin()->first;
-  return true;
-}
-
-// Adds the tables of totals that a file prints. False without any row.
-bool add_printed(const std::string& path, const StopFlag* stop, MemoryResult& result) {
-  const auto text = read_text_file(path, stop);
-  if (!text) return false;
-  auto checkpoints = printed_checkpoints(*text);
-  if (checkpoints.empty()) return false;
-  result.printed.push_back({.path = path, .checkpoints = std::move(checkpoints)});
   return true;
 }
 
@@ -56,9 +51,7 @@ void add_logs(const MemoryRequest& request, const StopFlag* stop, MemoryResult& 
     const auto same = std::ranges::find(result.failures, path, &Error::file);
     const bool refused = same != result.failures.end();
     if ((!refused && !inside) || (stop != nullptr && stop->requested())) return;
-    const bool has_messages = add_log(path, stop, result);
-    const bool has_totals = add_printed(path, stop, result);
-    if ((has_messages || has_totals) && refused) result.failures.erase(same);
+    if (add_log(path, stop, result) && refused) result.failures.erase(same);
   });
   if (result.ooms.empty() && result.printed.empty()) return;
   // A directory without snapshots is no failure if its logs have messages or tables.
