@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/nccl/nccl_log.h"
 

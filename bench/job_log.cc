@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_times.h"
 

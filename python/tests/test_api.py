@@ -185,7 +185,7 @@ def test_models_and_plans_may_be_dicts():
 
 def test_flags_without_a_parameter_are_those_of_the_text_and_of_files():
     known = {"json", "html", "csv", "perfetto", "write-machine", "brief", "verbose", "timeline", "list", "chakra", "goal",
-             "goal-recorded-times", "inconclusive", "help", "quiet"}  # fmt: skip
+             "goal-recorded-times", "inconclusive", "reproducer", "help", "quiet"}  # fmt: skip
     for verb in ("analyze", "whatif", "project", "compare", "runs", "sweep", "check", "hang", "digest", "memory",
                  "stacks", "predict", "plan"):  # fmt: skip
         flags = [flag for flag in _core.flags(verb)["flags"] if not flag["argument"]]

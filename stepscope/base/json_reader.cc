@@ -160,7 +160,8 @@ class Builder {
     const std::size_t byte = value != nullptr       ? value->byte
                              : key_byte_.back() > 0 ? key_byte_.back()
                                                     : here() - 1;
-    const auto taken = (*take_)({.key = key_, .inner = given_ > 1, .byte = byte, .value = value});
+    const auto taken = (*take_)(
+        {.key = key_, .inner = value != nullptr && given_ > 1, .byte = byte, .value = value});
     if (!taken) refused_ = taken.error();
     return taken.has_value();
   }

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 
 namespace stepscope {
 namespace {

@@ -58,9 +58,11 @@ VerbRun declare_mcp(CLI::App& app) {
       "files below the folders only. Needs the wheel of stepscope and pip install 'mcp>=2'.");
   app.add_option("FOLDER", flags->folders,
                  "Folders that the assistant may read; without any it reads no files")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->group("Inputs");
   app.add_flag("--allow-urls", flags->urls,
-               "The assistant may also read URLs and ask HOST:PORT of NCCL's RAS service");
+               "The assistant may also read URLs and ask HOST:PORT of NCCL's RAS service")
+      ->group("Inputs");
   app.footer("stepscope mcp traces/");
   return {.command = [flags] { return serve(*flags); }};
 }

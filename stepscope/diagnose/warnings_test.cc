@@ -63,7 +63,9 @@ TEST(Warnings, MessagesBetweenStagesWithoutABubbleSayWhy) {
   EXPECT_NE(note().find("is not known; record all ranks with record_shapes=True"),
             std::string::npos);
   call.edge_count = 1;
-  EXPECT_TRUE(note().ends_with("no compute of a step fits the messages between its stages"));
+  EXPECT_TRUE(note().ends_with(
+      "no recorded step shows messages from stage to stage together with the compute between "
+      "them"));
   t.job.pipeline = test::two_stages();
   EXPECT_EQ(note(), "");
 }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/stack/read_profile.h"
 
 namespace stepscope::test {

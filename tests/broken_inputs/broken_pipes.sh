@@ -34,7 +34,7 @@ fi
 bomb="byte [0-9]*: inflates to more than 100 times its size, as a decompression bomb does; decompress it"
 for verb in check hang; do expect "$verb of a bomb" 1 "$bomb" -- within $verb bomb.gz; done
 { printf '['; head -c 200000000 /dev/zero | tr '\0' '1'; } | gzip -1 >list.json.gz
-expect "memory of a bomb" 1 "$bomb" -- within memory list.json.gz
+expect "memory of a bomb" 1 "is no memory snapshot: it has no segments" -- within memory list.json.gz
 expect "memory of a bomb that is no snapshot" 1 "bomb.gz: byte 0: is no memory snapshot" -- within memory bomb.gz
 expect "stacks of a bomb" 1 "is no profile that is known" -- within stacks bomb.gz
 expect "analyze of a bomb" 1 "byte 0: this is no JSON object" -- within analyze bomb.json.gz

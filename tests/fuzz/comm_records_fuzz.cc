@@ -11,7 +11,7 @@
 #include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/analysis/hang/incident_account.h"
 #include "stepscope/analysis/memory/oom_account.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/nccl/flight_recorder.h"

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/ranks/gpu_match.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/gpu_log/read_gpu_log.h"
 
 namespace stepscope {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "stepscope/analysis/runs/log_account.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/log/read_job_log.h"
 
 namespace stepscope {

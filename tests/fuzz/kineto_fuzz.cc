@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/kineto/kineto.h"
 

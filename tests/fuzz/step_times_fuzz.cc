@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/read/log/train_summary.h"
 

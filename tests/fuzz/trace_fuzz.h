@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/kineto/kineto.h"
 

@@ -449,9 +449,11 @@ TEST(JsonContract, HoldsForAComparison) {
                                    "--max-regression", "50%", "--json", "-"});
   EXPECT_EQ(lists.exit_code, 0) << lists.errors;
   std::set<std::string> of_traces = {
-      "parts.kind",        "parts.name",     "parts.a_ns",    "parts.b_ns",   "parts.difference_ns",
-      "parts.interval_ns", "parts.p",        "parts.q",       "parts.called", "a.outliers.every",
-      "b.outliers.every",  "a.tokens_per_s", "b.tokens_per_s"};
+      "parts.kind",          "parts.name",        "parts.a_ns",       "parts.b_ns",
+      "parts.difference_ns", "parts.interval_ns", "parts.p",          "parts.q",
+      "parts.called",        "parts.shape",       "parts.a_calls",    "parts.b_calls",
+      "parts.a_call_ns",     "parts.b_call_ns",   "a.outliers.every", "b.outliers.every",
+      "a.tokens_per_s",      "b.tokens_per_s"};
   for (const std::string arm : {"a", "b"}) of_traces.merge(of_a_change(arm));
   expect_contract("stepscope compare", lists, of_traces);
   const std::filesystem::path traces = source / "examples" / "train_tiny" / "traces";
@@ -461,7 +463,8 @@ TEST(JsonContract, HoldsForAComparison) {
   Comparison comparison;
   compare(documented("stepscope compare"), nlohmann::json::parse(runs.printed), comparison);
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
-  for (const char* path : {"parts.kind", "parts.difference_ns", "parts.interval_ns", "parts.q"})
+  for (const char* path : {"parts.kind", "parts.difference_ns", "parts.interval_ns", "parts.q",
+                           "parts.shape", "parts.a_calls", "parts.b_call_ns"})
     EXPECT_TRUE(comparison.seen.contains(path)) << path;
 }
 

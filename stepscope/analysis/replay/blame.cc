@@ -191,18 +191,19 @@ void Judge::find_heads() {
 void Judge::find_legs() {
   std::map<std::vector<std::uint32_t>, std::uint32_t> numbers;
   std::vector<std::uint32_t> members;
-  for (std::uint32_t head = 0; head < heads_.size(); ++head) {
-    if (!heads_[head]) continue;
-    Leg leg{.head = head};
-    if (is_join(head)) {
+  // The head before a leg may have the larger number.
+  for (std::uint32_t node = 0; node < heads_.size(); ++node)
+    if (heads_[node]) legs_.push_back({.head = node});
+  for (Leg& leg : legs_) {
+    if (is_join(leg.head)) {
       members.clear();
-      for (const std::uint32_t arrival : graph_.graph.preds_of(head))
+      for (const std::uint32_t arrival : graph_.graph.preds_of(leg.head))
         members.push_back(graph_.view[arrival]);
       std::ranges::sort(members);
       const auto next = static_cast<std::uint32_t>(numbers.size());
       leg.group = numbers.try_emplace(members, next).first->second;
     }
-    const std::uint32_t before = each_suspect(head, [&leg](const Suspect& s) {
+    const std::uint32_t before = each_suspect(leg.head, [&leg](const Suspect& s) {
       leg.excess += s.excess;
       leg.own += s.own;
       if (s.excess > leg.most_excess.excess) leg.most_excess = s;
@@ -211,7 +212,6 @@ void Judge::find_legs() {
     if (before != no_node)
       leg.before = static_cast<std::uint32_t>(
           std::ranges::lower_bound(legs_, before, {}, &Leg::head) - legs_.begin());
-    legs_.push_back(leg);
   }
   groups_.resize(numbers.size());
   for (const auto& [group, number] : numbers) groups_[number] = group;

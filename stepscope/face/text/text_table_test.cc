@@ -72,10 +72,10 @@ TEST(TextTable, LineBreaksInACellCannotBreakTheTable) {
 TEST(TextTable, ATextGoesOnInTheNextLineWhereItsColumnWraps) {
   EXPECT_EQ(text_table({{"who", false}, {.title = "what", .right = false, .wraps = true}, {"n"}},
                        {{"rank 0", "was ended by signal 9", "1"}, {"rank 1", "ok", "2"}}, 31),
-            "  who     what           n\n"
-            "  rank 0  was ended by   1\n"
+            "  who     what                n\n"
+            "  rank 0  was ended by        1\n"
             "          signal 9\n"
-            "  rank 1  ok             2\n");
+            "  rank 1  ok                  2\n");
 }
 
 TEST(Bar, CountsEighthsAndShowsWhateverIsThere) {

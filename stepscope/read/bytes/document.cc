@@ -198,9 +198,9 @@ void read_member(std::string_view key, const Json& value, Metadata& metadata, Im
 
 // Whether read_member() looks into a list or an object with this key.
 bool keeps_containers(std::string_view key) {
-  constexpr std::array<std::string_view, 8> keys = {
-      "distributedInfo", "deviceProperties", "stepscopeRanks", "record_shapes",
-      "with_stack",      "profile_memory",   "with_flops",     "with_modules"};
+  constexpr std::array<std::string_view, 9> keys = {
+      "distributedInfo", "deviceProperties", "stepscopeRanks", "record_shapes",      "with_stack",
+      "profile_memory",  "with_flops",       "with_modules",   "baseTimeNanoseconds"};
   return std::ranges::find(keys, key) != keys.end();
 }
 

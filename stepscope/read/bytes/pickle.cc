@@ -82,7 +82,8 @@ class PickleMachine {
     while (!stopped_)
       if (!step()) return *error_;
     lay_side_by_side();
-    if (!check_nesting()) return *error_;
+    if (std::string problem = nesting_problem(tree_, deepest_pickle); !problem.empty())
+      return fail_at(size_, std::move(problem));
     tree_.trailing_bytes = size_ - at_;
     return std::move(tree_);
   }
@@ -307,7 +308,6 @@ class PickleMachine {
   bool start_frame();
   void close_open();
   void lay_side_by_side();
-  bool check_nesting();
 
   std::string_view path_;
   PlainTree tree_;
@@ -562,49 +562,6 @@ void PickleMachine::lay_side_by_side() {
         tree_.children.push_back(tree_.children[stretch.begin + i]);
     }
   }
-}
-
-// Depth first, each node once. The path is never longer than the allowed nesting.
-bool PickleMachine::check_nesting() {
-  struct Open {
-    std::uint32_t node;
-    std::uint64_t next;
-    std::uint64_t end;
-  };
-  constexpr std::uint8_t on_the_way = 255;
-  static_assert(deepest_pickle < on_the_way);
-  std::vector<std::uint8_t> depth(tree_.nodes.size(), 0);  // depth of the content, once known
-  std::vector<Open> way;
-  const auto has_items = [&](std::uint32_t n) { return tree_.nodes[n].kind >= PlainKind::list; };
-  const auto open = [&](std::uint32_t n) {
-    const PlainNode& node = tree_.nodes[n];
-    const std::uint64_t items = std::uint64_t{node.count} * (node.kind == PlainKind::dict ? 2 : 1);
-    way.push_back({.node = n, .next = node.word, .end = node.word + items});
-    depth[n] = on_the_way;
-  };
-  op_at_ = size_;
-  if (has_items(tree_.root)) open(tree_.root);
-  std::uint8_t below = 0;  // depth of the node that was just left
-  while (!way.empty()) {
-    Open& top = way.back();
-    if (top.next == top.end) {
-      below = 1;
-      const PlainNode& node = tree_.nodes[top.node];
-      for (std::uint64_t c = node.word; c < top.end; ++c)
-        below =
-            std::max<std::uint8_t>(below, static_cast<std::uint8_t>(depth[tree_.children[c]] + 1));
-      depth[top.node] = below;
-      way.pop_back();
-      continue;
-    }
-    const std::uint32_t child = tree_.children[top.next++];
-    if (!has_items(child)) continue;
-    if (depth[child] == on_the_way) return fail("a value that contains itself");
-    if (way.size() + std::max<std::size_t>(depth[child], 1) > deepest_pickle)
-      return fail("nested deeper than " + std::to_string(deepest_pickle));
-    if (depth[child] == 0) open(child);
-  }
-  return true;
 }
 
 }  // namespace

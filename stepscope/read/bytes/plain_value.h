@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -79,5 +80,8 @@ class PlainValue {
   const PlainTree* tree_;
   std::uint32_t node_;
 };
+
+// Why a tree whose values may share parts is refused; empty: nothing in it is nested deeper.
+[[nodiscard]] std::string nesting_problem(const PlainTree& tree, std::size_t deepest);
 
 }  // namespace stepscope

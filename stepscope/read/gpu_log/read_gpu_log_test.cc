@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/gpu_log/monitor_time.h"
 
 namespace stepscope {

@@ -6,7 +6,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/event/exit_code.h"
+#include "stepscope/event/signal_code.h"
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/signal_words.h"
 #include "stepscope/read/log/nccl_line.h"

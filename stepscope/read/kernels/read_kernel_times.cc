@@ -7,7 +7,7 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/line_blocks.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 
 namespace stepscope {
 namespace {

@@ -31,8 +31,11 @@ Read read_all(std::string_view text, std::size_t chunk_bytes, std::size_t head =
       all.cut_between = all.cut_between && chunk.text().starts_with("{\"ph\"");
     all.offsets.push_back(all.text.size());
     all.text += chunk.text();
-    EXPECT_EQ(chunk.last, all.text.size() == text.size());
+    if (chunk.last) {
+      EXPECT_EQ(all.text.size(), text.size());
+    }
   }
+  EXPECT_TRUE(chunk.last);
   EXPECT_EQ(reader.text_bytes(), text.size());
   return all;
 }

@@ -12,7 +12,7 @@ namespace {
 // The index of one window fits the L2 cache.
 constexpr std::size_t first_window = 64 * 1024;
 // No event is larger. A larger one is damage.
-constexpr std::size_t largest_event = 2 * 1024 * 1024;
+constexpr std::size_t largest_event = 8 * 1024 * 1024;
 
 class Stretch {
  public:

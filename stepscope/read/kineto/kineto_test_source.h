@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/kineto/kineto.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 
 namespace stepscope {

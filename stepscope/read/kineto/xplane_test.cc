@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "stepscope/base/proto_wire.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/perfetto/perfetto.h"
 

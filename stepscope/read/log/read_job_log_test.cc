@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_times.h"

@@ -10,7 +10,7 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/sqlite_file.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_dialect.h"

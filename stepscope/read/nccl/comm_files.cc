@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/plain_json.h"

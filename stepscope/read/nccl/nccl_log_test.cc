@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/log/nccl_line.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stepscope/base/line_blocks.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"

@@ -7,6 +7,7 @@
 
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/face/tree/version.h"
+#include "stepscope/verbs/inputs/launch_folder.h"
 #include "stepscope/verbs/inputs/traces.h"
 
 namespace stepscope {

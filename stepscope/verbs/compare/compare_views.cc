@@ -444,7 +444,10 @@ std::string work_table(const RunComparison& runs, PartKind kind, std::size_t mos
   std::vector<std::string> names;
   for (const PartDifference* part : shown.rows) names.push_back(name_of_part(*part, runs.on_cpu));
   if (kind == PartKind::kernel) names = distinct_kernel_names(names, longest);
-  const auto calls = [](const std::optional<double>& of) { return of ? format_digits(*of) : "-"; };
+  const auto calls = [](const std::optional<double>& of) -> std::string {
+    if (!of) return "-";
+    return *of == std::round(*of) ? fmt::format("{:.0f}", *of) : format_digits(*of);
+  };
   const auto call = [](double ns, const std::optional<double>& of) {
     const auto time = per_call(ns, of);
     return time ? format_time(*time) : "-";

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stepscope/face/tree/version.h"
+#include "stepscope/verbs/inputs/launch_folder.h"
 
 namespace stepscope {
 namespace {

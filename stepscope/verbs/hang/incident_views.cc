@@ -14,7 +14,7 @@
 #include "stepscope/analysis/memory/oom_account.h"
 #include "stepscope/base/ascii.h"
 #include "stepscope/diagnose/oom_findings.h"
-#include "stepscope/event/exit_code.h"
+#include "stepscope/event/signal_code.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "stepscope/base/scratch_test_folder.h"
+#include "stepscope/verbs/inputs/launch_folder.h"
 
 namespace stepscope {
 namespace {

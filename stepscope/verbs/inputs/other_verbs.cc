@@ -13,7 +13,7 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/sqlite_file.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/read/bytes/file_head.h"

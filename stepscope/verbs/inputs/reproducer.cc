@@ -14,7 +14,7 @@
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/output_file.h"
-#include "stepscope/verbs/inputs/launches.h"
+#include "stepscope/verbs/inputs/launch_folder.h"
 #include "stepscope/write/chrome_trace.h"
 
 namespace stepscope {

@@ -16,13 +16,20 @@ namespace {
 // Three steps. The second has a copy, the others have a kernel.
 constexpr std::string_view three_steps = R"({"distributedInfo": {"world_size": 1, "rank": 0},
   "traceEvents": [
-  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 10, "dur": 90},
-  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 1, "tid": 1, "ts": 100, "dur": 100},
-  {"ph": "X", "cat": "user_annotation", "name": "secret plan", "pid": 1, "tid": 1, "ts": 110, "dur": 50},
-  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 200, "dur": 100},
-  {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20, "dur": 50, "args": {"device": 0, "stream": 7}},
-  {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 120, "dur": 50, "args": {"device": 0, "stream": 7}},
-  {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 220, "dur": 50, "args": {"device": 0, "stream": 7}}]})";
+  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1,
+   "ts": 10, "dur": 90},
+  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 1, "tid": 1,
+   "ts": 100, "dur": 100},
+  {"ph": "X", "cat": "user_annotation", "name": "secret plan", "pid": 1, "tid": 1,
+   "ts": 110, "dur": 50},
+  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1,
+   "ts": 200, "dur": 100},
+  {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20, "dur": 50,
+   "args": {"device": 0, "stream": 7}},
+  {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 120, "dur": 50,
+   "args": {"device": 0, "stream": 7}},
+  {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 220, "dur": 50,
+   "args": {"device": 0, "stream": 7}}]})";
 
 // A check that fails on traces with a copy.
 std::string fails_on_copies(const std::string& file) {

@@ -19,6 +19,7 @@
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/analyze/analyze.h"
 #include "stepscope/verbs/digest/digest.h"
+#include "stepscope/verbs/inputs/launch_folder.h"
 #include "stepscope/verbs/inputs/step_inputs.h"
 #include "stepscope/verbs/inputs/traces.h"
 
