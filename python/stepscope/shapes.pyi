@@ -2140,11 +2140,11 @@ class MemoryMessages(Record):
 
 class MemoryCheckpoints(Record):
     path: str | None
-    label: object
+    label: str | None
     allocated_bytes: int | None
-    change_bytes: object
-    reserved_bytes: float | None
-    peak_bytes: object
+    change_bytes: int | None
+    reserved_bytes: int | None
+    peak_bytes: float | None
 
 class MemoryAttributes:
     schema: str
