@@ -164,9 +164,9 @@ std::string items_of(std::string_view json, bool lists_of_lists = false) {
 
 TEST(JsonItems, AreMembersAndTheItemsOfLists) {
   EXPECT_EQ(items_of(R"({"a": 1, "b": [{"x": [1, 2]}, 3], "c": {"d": []}})"),
-            "a=0@1 b.[@9 b.1@27 b.0@31 c=1@34 ");
+            "a=0@1 b=[@9 b.1@27 b.0@31 c=1@34 ");
   EXPECT_EQ(items_of("[1, [2, 3], {}]"), "=0@2 =2@9 =0@13 ");
-  EXPECT_EQ(items_of("[[1], [2, 3]]", true), ".[@1 .0@3 .[@6 .0@8 .0@11 ");
+  EXPECT_EQ(items_of("[[1], [2, 3]]", true), "=[@1 .0@3 =[@6 .0@8 .0@11 ");
   EXPECT_EQ(items_of("7"), "=0@0 ");
 }
 

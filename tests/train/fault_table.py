@@ -205,8 +205,8 @@ def main():
         cases = [lambda phase=p: dying(folder(), 'kill', phase, sound) for p in kills]
         cases += [lambda phase=p: dying(folder(), 'stop', phase, sound) for p in stops]
         cases += [lambda: supervisor_dies(folder()),
-                  lambda: resumed(folder(), 'torn checkpoint', tear, r'rank \d: the file ends here', sound),
-                  lambda: resumed(folder(), 'a bit flipped in a checkpoint', flip, r'rank \d: .*checksum', sound),
+                  lambda: resumed(folder(), 'torn checkpoint', tear, r'skipping .*the file ends here', sound),
+                  lambda: resumed(folder(), 'a bit flipped in a checkpoint', flip, r'skipping .*(checksum|cannot read its part)', sound),
                   lambda: full_in_checkpoint(folder()), lambda: full_in_trace(folder())]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for future in [pool.submit(case) for case in cases]:

@@ -82,38 +82,6 @@ TEST(StepGraph, WaitingIsChargedToTheLateRanksLongerWork) {
   EXPECT_EQ(blame[0].collectives, 1U);
 }
 
-// A rank that launches two all-reduces, each later than its own work on the device needs.
-TestRank launching_late_by(std::int64_t late) {
-  TestRank r;
-  r.rows().step("ProfilerStep#1", 0, 300);
-  for (std::uint32_t call = 1; call <= 2; ++call) {
-    const std::int64_t at = 100 * (call - 1) + late;
-    r.rows().launch(call, at, at + 2);
-    const SliceId comm = r.comm(all_reduce_kernel, at + 4, 100 * call - 5, call);
-    r.annotate(comm, {.name = "allreduce", .seq = 6 + call});
-  }
-  r.rows().row(r.rows().thread(1), Category::runtime, "cudaDeviceSynchronize", 180, 290);
-  return r;
-}
-
-// The host's work before the first launch is on the ways to both.
-TEST(StepGraph, WorkOnTheWaysToSeveralCollectivesIsChargedTheWaitingInAll) {
-  const BuiltGraph b(graph_ranks_of(launching_late_by(10), launching_late_by(60)));
-  ASSERT_EQ(b.graph.joined, 4U);
-  const std::vector<std::string> roles = {"all", "all"};
-  const PeerMedians medians = peer_medians(b.replay, b.job.views(), roles);
-  const auto blame = find_blame(b.replay, b.job.views(), b.collectives, medians);
-  Ns wait{};
-  std::uint64_t collectives = 0;
-  for (const Blame& one : blame) {
-    EXPECT_EQ(one.rank, 1);
-    wait += one.wait;
-    collectives += one.collectives;
-  }
-  EXPECT_EQ(wait, Ns{100});
-  EXPECT_EQ(collectives, 2U);
-}
-
 TEST(StepGraph, OneRankAloneHasNothingToJoin) {
   const BuiltGraph b(graph_ranks_of(rank_with(100, 200)));
   EXPECT_EQ(b.graph.joined, 0U);
