@@ -5,9 +5,9 @@
 #include <initializer_list>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/files/text_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/line_blocks.h"
-#include "stepscope/base/files/text_source.h"
 
 namespace stepscope {
 namespace {

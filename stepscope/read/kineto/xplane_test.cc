@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "stepscope/base/proto_wire.h"
 #include "stepscope/base/files/text_source.h"
+#include "stepscope/base/proto_wire.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/perfetto/perfetto.h"
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/base/line_blocks.h"
 #include "stepscope/base/files/text_source.h"
+#include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/token_scan.h"
 #include "stepscope/read/log/follow_log.h"
 #include "stepscope/read/log/line_pattern.h"

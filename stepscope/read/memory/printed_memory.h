@@ -38,7 +38,7 @@ class PrintedMemoryLines {
   Table table_ = Table::none;
 };
 
-// Those of a whole text.
+// The tables of a whole text.
 [[nodiscard]] std::vector<MemoryCheckpoint> printed_checkpoints(std::string_view text);
 
 }  // namespace stepscope

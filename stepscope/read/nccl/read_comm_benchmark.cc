@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "stepscope/base/line_blocks.h"
 #include "stepscope/base/files/text_source.h"
+#include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"

@@ -11,8 +11,8 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/byte_size.h"
-#include "stepscope/base/json_reader.h"
 #include "stepscope/base/files/text_source.h"
+#include "stepscope/base/json_reader.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
