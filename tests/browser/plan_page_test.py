@@ -47,11 +47,11 @@ class PlanPage(CommandPage):
                 "{bubbles: true, clientX: 400, clientY: 400}))")
         self.assertIn("a step", self.js("document.getElementById('tip').textContent"))
 
-    def test_the_percentages_of_the_waterfall_sum_to_a_hundred(self):
+    def test_the_percentages_of_the_waterfall_sum_to_a_hundred_but_for_their_rounding(self):
         self.show(*GPT3, "--gpus", "128")
         shown = self.texts("#account .fall-row .percent")[1:]
         tenths = [0 if "<" in t else round(10 * float(re.sub("[^0-9.]", "", t))) for t in shown]
-        self.assertEqual(sum(tenths), 1000, shown)
+        self.assertLessEqual(abs(sum(tenths) - 1000), len(tenths) / 2, shown)
 
     def test_the_differences_lead_from_one_step_to_the_other(self):
         data = self.show(*GPT3, "--gpus", "128", "--against", "tp=8,pp=8,recompute=full")

@@ -35,12 +35,13 @@ class PredictPage(CommandPage):
         left = self.js("parseFloat([...document.querySelectorAll('#account .fall-row .fill')].pop().style.left)")
         self.assertAlmostEqual(left, 0, places=6)
 
-    def test_the_percentages_sum_to_a_hundred(self):
+    def test_the_percentages_sum_to_a_hundred_but_for_their_rounding(self):
         self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16")
         for section in ("account", "memory"):
             shown = self.js(f"[...document.querySelectorAll('#{section} .fall-row .percent')].map((e) => e.textContent)")
             tenths = [0 if "<" in t else round(10 * float(re.sub("[^0-9.]", "", t))) for t in shown]
-            self.assertEqual(sum(tenths), 2000 if section == "account" else 1000, shown)  # the first row is the step
+            whole = 2000 if section == "account" else 1000  # the first row is the step
+            self.assertLessEqual(abs(sum(tenths) - whole), len(tenths) / 2, shown)
 
     def test_no_label_of_the_roofline_lies_on_another_or_on_the_roof(self):
         for width in (1280, 390):
