@@ -62,7 +62,7 @@ std::vector<std::string> words_of(const std::string& program, std::string_view c
     command.remove_prefix(std::min(end + 1, command.size()));
   }
   words.emplace_back("--json");
-  words.push_back(folder + "/answer");
+  words.push_back(folder + "-answer");
   words.emplace_back("--quiet");
   return words;
 }

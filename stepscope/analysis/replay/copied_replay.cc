@@ -50,10 +50,11 @@ class Drawn {
     const std::uint32_t first = steps_ > 2 ? 2 : 1;
     if (static_cast<std::uint32_t>(piece.step + 1) < first || steps_ <= first) return own;
     const auto wanted = static_cast<std::uint32_t>(first + place % (steps_ - first));
-    const auto at = std::ranges::find(nodes, wanted, [&](std::uint32_t n) {
+    const auto step_of = [&](std::uint32_t n) {
       return static_cast<std::uint32_t>(pieces_.all[piece_of_[n]].step + 1);
-    });
-    if (at == nodes.end()) return own;
+    };
+    const auto at = std::ranges::lower_bound(nodes, wanted, {}, step_of);
+    if (at == nodes.end() || step_of(*at) != wanted) return own;
     const std::uint32_t other = *at;
     if (keeps_delay(r, other)) return own;
     return {r.measured.duration[other], together ? own.second : r.measured.delay(other)};
@@ -71,7 +72,7 @@ class Drawn {
     }
     keys_ = numbers.size();
   }
-  // The nodes of each view and key, one after the other.
+  // The nodes of each view and key, by step.
   void sort_by_key() {
     first_.assign(in_.views.size() * (keys_ + 1) + 1, 0);
     const auto row = [&](std::uint32_t p) {
@@ -81,7 +82,10 @@ class Drawn {
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     std::vector<std::uint32_t> next(first_.begin(), first_.end());
     sorted_.resize(key_.size());
-    for (std::uint32_t p = 0; p < key_.size(); ++p) sorted_[next[row(p)]++] = pieces_.all[p].node;
+    std::vector<std::uint32_t> by_step(key_.size());
+    std::iota(by_step.begin(), by_step.end(), 0U);
+    std::ranges::stable_sort(by_step, {}, [&](std::uint32_t p) { return pieces_.all[p].step; });
+    for (const std::uint32_t p : by_step) sorted_[next[row(p)]++] = pieces_.all[p].node;
   }
   [[nodiscard]] std::uint32_t player_of(std::uint32_t view, std::size_t copy,
                                         std::uint32_t draw) const {
