@@ -26,6 +26,7 @@ Error output_error(const std::string& path, const std::string& doing, int code) 
     error.hint = "choose a place that you may write to";
   if (code == ENOENT || code == ENOTDIR) error.hint = "create the directory first";
   if (code == EISDIR) error.hint = "name a file in it";
+  if (code == ENAMETOOLONG) error.hint = "choose a shorter name";
   return error;
 }
 

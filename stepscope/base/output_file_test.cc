@@ -118,6 +118,9 @@ TEST_F(OutputFileTest, AMissingDirectoryIsAnErrorThatSaysWhatToDo) {
   const auto directory = write_file(dir_, "x");
   ASSERT_FALSE(directory.has_value()) << "a directory is no file";
   EXPECT_NE(directory.error().message().find("name a file in it"), std::string::npos);
+  const auto long_name = write_file(dir_ + std::string(300, 'y'), "x");
+  ASSERT_FALSE(long_name.has_value());
+  EXPECT_NE(long_name.error().message().find("choose a shorter name"), std::string::npos);
 }
 
 }  // namespace

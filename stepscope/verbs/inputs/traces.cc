@@ -415,7 +415,7 @@ std::optional<Error> no_such_group(const TracesRequest& request, const JobResult
     if (std::ranges::any_of(matches.groups, is_named)) continue;
     return Error{.what = "--groups: the traces have no group " + key,
                  .hint = matches.groups.empty() ? "they name no groups: give their ranks"
-                                                : "they have " + some_groups(matches)};
+                                                : "name one of theirs: " + some_groups(matches)};
   }
   return std::nullopt;
 }
