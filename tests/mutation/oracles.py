@@ -191,6 +191,8 @@ def judge(case, ended, most_bytes, read):
     errors = [line for line in ended.err.decode("utf-8", "replace").split("\n") if line]
     if b"out of memory" in ended.err or b"bad_alloc" in ended.err:
         faults.append("memory: the program ran out of it")
+    if b"bug of stepscope" in ended.err or b"stepscope has a bug" in ended.err:
+        faults.append("a failed check: " + errors[0])
     if ended.code in (1, 2) and not errors:
         faults.append("exit %d without a message" % ended.code)
     names = [re.sub(r"[\t\n]", "\ufffd", CONTROL.sub("\ufffd", n)) for n in [os.path.basename(n) for n in case.files] + case.arguments[1:]]

@@ -112,6 +112,9 @@ class Runs(unittest.TestCase):
         self.assertEqual(found, ["hang"])
         self.assertLess(late.seconds, 20)
         self.assertEqual(self.ended("exit 7")[1][0], "exit 7")
+        for said in ("a.json: is not analysed: stepscope has a bug (a.cc:1: x); please report it",
+                     "a.cc:1: x; this is a bug of stepscope, please report it"):
+            self.assertIn("a failed check: stepscope: " + said, self.ended(f"echo 'stepscope: {said}' >&2; exit 1")[1])
         before = os.getcwd()
         self.ended("true")
         self.assertEqual(os.getcwd(), before)

@@ -214,38 +214,39 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
     return options;
   });
   if (!analyzed) return analyzed.error();
-  ReadTraces* const read = &analyzed->read;
+  ReadTraces& read = analyzed->read;
   Analysis& a = result.analysis;
   a.version = version();
-  a.inputs = std::move(read->inputs);
-  a.jobs = job_rows(read->run);
-  a.read_seconds = read->seconds;
+  a.inputs = std::move(read.inputs);
+  a.jobs = job_rows(read.run);
+  a.read_seconds = read.seconds;
   a.step_annotation = request.traces.step_annotation;
   a.peak_override = described->peak;
   a.price_per_gpu_hour = described->price;
-  result.failures = std::move(read->failures);
+  result.failures = std::move(read.failures);
   a.job = std::move(analyzed->job);
   if (const auto none = no_such_steps(request.traces, a.job)) {
     fail(progress, result.failures, *none);
     return *none;
   }
   withhold_unfounded(a.job);
-  a.job.collectives.matches.left_out = read->ranks_left_out;
+  a.job.collectives.matches.left_out = read.ranks_left_out;
   if (auto none = not_in_traces(request.traces, a.job))
     fail(progress, result.failures, std::move(*none));
-  const auto world = job_options(request.traces, progress, read->run.world_size).world_size;
+  const auto world = job_options(request.traces, progress, read.run.world_size).world_size;
   a.world_size = world ? world : a.job.collectives.matches.world_size;
-  take_gpu_logs(request, *read, a);
+  take_gpu_logs(request, read, a);
   a.job.collectives.matches.hosts.given = described->domain.has_value();
   a.machine = machine_of(*described, a.job.ranks);
-  judge(request, *described, read->run.world_size, progress, result);
-  if (!read->others.empty()) a.warnings.push_back(msg::folder_has_others(read->others));
+  judge(request, *described, read.run.world_size, progress, result);
+  if (auto others = commands_for_other_files(request.traces, read); !others.empty())
+    a.warnings.push_back(msg::folder_has_others(std::move(others)));
   if (nothing_before_cut(a)) {
     forget_devices(a.job);
     fail(progress, result.failures, no_whole_step(a.inputs, {}));
   }
-  result.run = std::move(read->run);
-  result.ranks = std::move(read->ranks);
+  result.run = std::move(read.run);
+  result.ranks = std::move(read.ranks);
   return result;
 }
 

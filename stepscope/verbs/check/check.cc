@@ -131,26 +131,26 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
     return job_options(r.traces, progress, read.run.world_size);
   });
   if (!analyzed) return analyzed.error();
-  ReadTraces* const read = &analyzed->read;
-  c.failures = std::move(read->failures);
-  if (read->ranks.empty()) return no_ranks(c.failures, c.input);
+  ReadTraces& read = analyzed->read;
+  c.failures = std::move(read.failures);
+  if (read.ranks.empty()) return no_ranks(c.failures, c.input);
   c.job = std::move(analyzed->job);
   withhold_unfounded(*c.job);
-  add_gpu_evidence(*c.job, read->ranks, read->gpu_logs, read->run.world_size,
-                   r.traces.gpu_log_zone);
+  add_gpu_evidence(*c.job, read.ranks, read.gpu_logs, read.run.world_size, r.traces.gpu_log_zone);
   if (c.job->gpus) c.gpu_use = gpu_use_of_steps(*c.job->gpus);
-  if (!c.gpu_use) c.gpu_use = gpu_use_of_logs(read->gpu_logs);
-  std::ranges::move(read->gpu_log_errors, std::back_inserter(c.failures));
-  c.run = std::move(read->run);
-  if (!read->others.empty()) c.warnings.push_back(msg::folder_has_others(read->others));
-  LaunchSteps launch{.name = c.input, .source = say(msg::trace_of_ranks(read->ranks.size()))};
+  if (!c.gpu_use) c.gpu_use = gpu_use_of_logs(read.gpu_logs);
+  std::ranges::move(read.gpu_log_errors, std::back_inserter(c.failures));
+  if (auto others = commands_for_other_files(r.traces, read); !others.empty())
+    c.warnings.push_back(msg::folder_has_others(std::move(others)));
+  c.run = std::move(read.run);
+  LaunchSteps launch{.name = c.input, .source = say(msg::trace_of_ranks(read.ranks.size()))};
   std::vector<NumberedStep> steps;
   for (const Step& s : c.job->steps.counted) {
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>((s.end - s.start).count())));
     steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
   }
-  if (launch.wall_ns.empty()) return no_whole_step(read->inputs, c.input);
-  if (const Message cut = cut_sentence(read->inputs, *c.job); !cut.empty())
+  if (launch.wall_ns.empty()) return no_whole_step(read.inputs, c.input);
+  if (const Message cut = cut_sentence(read.inputs, *c.job); !cut.empty())
     c.warnings.push_back(msg::plain(say_stopped(cut)));
   launch.parts = step_parts(*c.job, {});
   c.facts = facts_of(*c.job);

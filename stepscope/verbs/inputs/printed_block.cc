@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/verbs/inputs/printed_block.h"
 
-#include <array>
-#include <cstddef>
+#include <algorithm>
+#include <iterator>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
@@ -18,16 +18,16 @@ struct BlockMark {
 
 constexpr std::string_view anywhere = "any:";
 
+constexpr std::string_view give_snapshot =
+    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)";
 constexpr PrintedBlock memory_profile = {
     "Memory Profile", "the allocator's blocks",
     R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes; )"
     "stepscope analyze has the memory of each phase of a trace with profile_memory=True"};
-constexpr PrintedBlock memory_sums = {
-    "Memory by Source", "the allocator's blocks and their lifetimes",
-    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)"};
-constexpr PrintedBlock memory_diagnostic = {
-    "Memory Diagnostic", "the allocator's blocks",
-    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)"};
+constexpr PrintedBlock memory_sums = {"Memory by Source",
+                                      "the allocator's blocks and their lifetimes", give_snapshot};
+constexpr PrintedBlock memory_diagnostic = {"Memory Diagnostic", "the allocator's blocks",
+                                            give_snapshot};
 constexpr PrintedBlock memory_breakdown = {
     "Memory Breakdown", "the model and the plan that it was computed from",
     "stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N has the memory of "
@@ -154,11 +154,21 @@ bool has_mark(std::string_view line, std::string_view mark) {
 }  // namespace
 
 const PrintedBlock* printed_block(std::string_view text) {
+  const PrintedBlock* found = nullptr;
+  std::string_view figure;  // the mark of `found` where it is a line alone
   StepLines lines(text);
-  for (std::string_view line; lines.next(line);)
-    for (const BlockMark& mark : marks)
-      if (has_mark(line, mark.begin)) return &mark.block;
-  return nullptr;
+  for (std::string_view line; lines.next(line);) {
+    // Such lines that repeat are a log.
+    if (!figure.empty() && has_mark(line, figure)) return nullptr;
+    if (found != nullptr) continue;
+    const auto mark =
+        std::ranges::find_if(marks, [&](const BlockMark& m) { return has_mark(line, m.begin); });
+    if (mark == std::end(marks)) continue;
+    if (!mark->begin.ends_with(": ")) return &mark->block;
+    found = &mark->block;
+    figure = mark->begin;
+  }
+  return found;
 }
 
 Error with_printed_block(Error error) {

@@ -57,6 +57,10 @@ TEST_F(PrintedBlocks, AreKnownByTheLinesThatBeginThem) {
     EXPECT_EQ(block->name, name);
   }
   EXPECT_EQ(printed_block("The MFU: of a run\nan === A/B Comparison === in a sentence\n"), nullptr);
+  // A figure alone is a block; one a step is a log.
+  EXPECT_NE(printed_block("Time per step: 412.0 ms\nMFU: 41.0%\n"), nullptr);
+  EXPECT_EQ(printed_block("Time per step: 412.0 ms\nMFU: 41.0%\nTime per step: 413.0 ms\n"),
+            nullptr);
 }
 
 TEST_F(PrintedBlocks, AreRefusedByEveryVerbWithTheCommandThatAnswers) {

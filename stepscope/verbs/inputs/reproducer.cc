@@ -25,9 +25,9 @@ using nlohmann::json;
 // Names of PyTorch, CUDA, ROCm and NCCL, which say nothing about the user's program.
 bool is_public(std::string_view name) {
   constexpr std::array<std::string_view, 16> beginnings = {
-      "ProfilerStep#", "Optimizer.", "aten::", "autograd::",         "c10d::",
-      "torch::",       "nccl",       "cuda",   "cuLaunch",           "hip",
-      "Memcpy",        "Memset",     "void ",  "record_param_comms", "[memory]",
+      "ProfilerStep#", "Optimizer.", "aten::",    "autograd::",         "c10d::",
+      "torch::",       "nccl",       "cuda",      "cuLaunch",           "hip",
+      "Memcpy",        "Memset",     "void at::", "record_param_comms", "[memory]",
       "ac2g"};
   return std::ranges::any_of(beginnings, [&](auto b) { return name.starts_with(b); });
 }
@@ -96,9 +96,10 @@ Result<Done> write_reproducer(const Trace& trace, const StepOptions& steps,
     if (const auto written = write_file(trial, part); !written) return written.error();
     if (failed_check(trial) == check) return write_file(path, part);
   }
-  return Error{.what = "no reproducer is written: the check does not fail without the names",
-               .file = path,
-               .hint = "report it with the trace if you can"};
+  return Error{
+      .what = "no reproducer is written: the check does not fail on the rows that would be in it",
+      .file = path,
+      .hint = "report it with the trace if you can"};
 }
 
 }  // namespace stepscope

@@ -117,21 +117,6 @@ void name_other_verbs(Run& run) {
 
 namespace {
 
-// Commands for the files of named folders that are neither traces nor logs of GPUs.
-std::vector<std::string> other_files(std::span<const std::string> inputs, const ReadTraces& read) {
-  std::vector<std::string> known;
-  for (const InputReport& i : read.run.inputs) known.push_back(i.path);
-  for (const GpuLog& log : read.gpu_logs) known.push_back(log.path);
-  std::vector<std::string> commands;
-  for (const std::string& input : inputs) {
-    std::error_code code;
-    if (is_url(input) || !std::filesystem::is_directory(input, code)) continue;
-    for (std::string& command : commands_for_others(input, known))
-      commands.push_back(std::move(command));
-  }
-  return commands;
-}
-
 // Whether all processes see the same files; each of them gets the same answer.
 Result<Done> same_files(Crew& crew, std::span<const std::string> files) {
   std::string own;
@@ -244,7 +229,6 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
   if (const auto possible = check_sizes(request.sizes, read.run.world_size); !possible)
     return possible.error();
   name_other_verbs(read.run);
-  if (request.crew == nullptr) read.others = other_files(request.inputs, read);
   if (progress.stopped()) return interrupted();
   fail_inputs(read.run, progress, read.failures);
   for (const Error& e : read.run.errors) fail(progress, read.failures, e);
@@ -274,6 +258,7 @@ std::string failed_check(const TracesRequest& request, const std::string& file,
                          const std::function<JobOptions(const ReadTraces& read)>& options) {
   TracesRequest alone = request;
   alone.inputs = {file};
+  alone.window.reset();  // the file has no more than the window
   const auto read = read_traces(alone, {});
   try {
     if (read) std::ignore = analyze_job(read->ranks, options(*read));
@@ -290,7 +275,10 @@ void reproduce(const Bug& bug, const TracesRequest& request, const std::set<std:
   TracesRequest alone = request;
   alone.inputs.assign(files.begin(), files.end());
   const auto read = read_traces(alone, {.stop = progress.stop});
-  if (!read || read->ranks.empty()) return;
+  if (!read || read->ranks.empty()) {
+    fail(progress, failures, read ? no_ranks(read->failures, *files.begin()) : read.error());
+    return;
+  }
   const auto written = write_reproducer(
       *read->ranks[0].trace, options(*read).steps, bug.what(), request.reproducer,
       [&](const std::string& file) { return failed_check(request, file, options); });
@@ -325,6 +313,22 @@ Result<AnalyzedTraces> analyze_traces(
       reading_on.failed = {};  // they were reported when the files were read first
     }
   }
+}
+
+std::vector<std::string> commands_for_other_files(const TracesRequest& request,
+                                                  const ReadTraces& read) {
+  std::vector<std::string> known;
+  for (const InputReport& i : read.run.inputs) known.push_back(i.path);
+  for (const GpuLog& log : read.gpu_logs) known.push_back(log.path);
+  std::vector<std::string> commands;
+  if (request.crew != nullptr) return commands;
+  for (const std::string& input : request.inputs) {
+    std::error_code code;
+    if (is_url(input) || !std::filesystem::is_directory(input, code)) continue;
+    for (std::string& command : commands_for_others(input, known))
+      commands.push_back(std::move(command));
+  }
+  return commands;
 }
 
 unsigned threads_of(const TracesRequest& request) {

@@ -50,7 +50,6 @@ struct ReadTraces {
   std::vector<Error> gpu_log_errors;  // logs of GPUs that say nothing
   double seconds = 0;                 // that reading took
   std::vector<Error> failures;        // files that could not be read
-  std::vector<std::string> others;    // commands for other files of a folder that was named
 };
 
 // Reads what can be read. `ranks` is empty where nothing is left; `failures` then say why. Errors:
@@ -77,6 +76,11 @@ struct AnalyzedTraces {
 // What analyze_job() is to look at. `recorded_world`: the world size in the traces.
 [[nodiscard]] JobOptions job_options(const TracesRequest& request, const Progress& progress,
                                      std::optional<int> recorded_world);
+
+// Commands for the files of named folders that are neither traces nor logs of GPUs. None where
+// processes share the work.
+[[nodiscard]] std::vector<std::string> commands_for_other_files(const TracesRequest& request,
+                                                                const ReadTraces& read);
 
 // The threads to use: all cores unless the request says how many.
 [[nodiscard]] unsigned threads_of(const TracesRequest& request);

@@ -432,16 +432,15 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
     return options;
   });
   if (!analyzed) return analyzed.error();
-  ReadTraces* const read = &analyzed->read;
+  ReadTraces& read = analyzed->read;
   const JobResult& job = analyzed->job;
   const Visit& visit = *asking;
-  if (read->ranks.empty()) return no_ranks(read->failures, r.traces.inputs.front());
+  if (read.ranks.empty()) return no_ranks(read.failures, r.traces.inputs.front());
   if (auto none = not_in_traces(r.traces, job)) {
-    fail(progress, read->failures, *none);
+    fail(progress, read.failures, *none);
     return *none;
   }
-  if (!job.explanation || !visit.answer)
-    return no_whole_step(read->inputs, r.traces.inputs.front());
+  if (!job.explanation || !visit.answer) return no_whole_step(read.inputs, r.traces.inputs.front());
   if (!*visit.answer) return visit.answer->error();
   if (const auto none = no_answer(job))
     return Error{.what = "the traces carry no projection: " + say(none->reason),
@@ -450,11 +449,11 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
   auto projection = project_step(job, *visit.recorded, visit.question, **visit.answer);
   if (!projection) return projection.error();
   ProjectResult result{.version = std::string(version()),
-                       .inputs = std::move(read->inputs),
+                       .inputs = std::move(read.inputs),
                        .projection = std::move(*projection),
                        .held_out = job.explanation->held_out,
                        .warnings = replay_warnings(job),
-                       .failures = std::move(read->failures)};
+                       .failures = std::move(read.failures)};
   add_batch_warnings(r, visit, result.warnings);
   if (const Message cut = cut_sentence(result.inputs, job); !cut.empty())
     result.warnings.insert(result.warnings.begin(), msg::plain(say_stopped(cut)));
