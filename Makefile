@@ -61,7 +61,7 @@ check-browser: setup-check
 	@tools/test.sh release -L browser
 
 check-fuzz: setup-check
-	@tools/build.sh fuzz
+	@tools/build.sh fuzz $(notdir $(basename $(wildcard tests/fuzz/*_fuzz.cc)))
 	@tools/check_fuzz.sh build/fuzz
 
 # The tests of the Python package with every optional package, and those with torch.
