@@ -92,6 +92,10 @@ constexpr PrintedBlock mfu_figures = {
     "MFU measurement", "the times of single steps",
     "give stepscope check a list of step times, one number a line, with --model NAME "
     "--global-batch N --seq N --machine NAME --gpus N"};
+constexpr PrintedBlock statistics = {
+    "mean, min and max of a quantity", "the values of the single ranks and steps",
+    "give stepscope check the times of all ranks: [[100.1, 99.8], [100.2, 99.9]] as JSON, one "
+    "list a rank"};
 constexpr PrintedBlock link_efficiency = {
     "Communication efficiency", "the collective, its size and its group",
     "stepscope predict --collective NAME --bytes SIZE --group N --machine NAME has the time that "
@@ -106,16 +110,22 @@ constexpr PrintedBlock drawing = {
 constexpr BlockMark marks[] = {
     {"=== Memory Profile ===", memory_profile},
     {"any:\"max_allocated_GB\"", memory_profile},
+    {"any:'max_allocated_GB'", memory_profile},
     {"any:\"peak_mb\"", memory_profile},
+    {"any:'peak_mb'", memory_profile},
     {"=== Memory by Source ===", memory_sums},
     {"=== Memory Diagnostic ===", memory_diagnostic},
     {"=== Theoretical Memory Breakdown ===", memory_breakdown},
     {"| Component | Memory |", memory_breakdown},
     {"=== Bottleneck Analysis ===", bottlenecks},
     {"=== Overlap Efficiency ===", overlap_sums},
+    {"any:\"overlap_efficiency\"", overlap_sums},
+    {"any:'overlap_efficiency'", overlap_sums},
     {"=== Alpha-Beta Measurement ===", rounded_fit},
     {"Alpha-Beta Calibration Results", fitted_line},
     {"| α (latency) |", fitted_line},
+    {"any:\"alpha_us\"", fitted_line},
+    {"any:'alpha_us'", fitted_line},
     {"=== AllReduce Comparison for", algorithms},
     {"=== Bucket Analysis ===", bucket_means},
     {"Bucket Size Optimization Results", bucket_sizes},
@@ -138,7 +148,12 @@ constexpr BlockMark marks[] = {
     {"Time per step: ", mfu_figures},
     {"| Time per step |", mfu_figures},
     {"any:\"time_per_step_ms\"", mfu_figures},
+    {"any:'time_per_step_ms'", mfu_figures},
+    {"any:\"achieved_tflops\"", mfu_figures},
+    {"any:'achieved_tflops'", mfu_figures},
     {"MFU: ", mfu_figures},
+    {"any:{'mean': ", statistics},
+    {"any:{\"mean\": ", statistics},
     {"Communication efficiency: ", link_efficiency},
     {"Profiling complete. Traces saved to", profiler_notice},
     {"|--Forward--|", drawing},

@@ -49,6 +49,10 @@ TEST_F(PrintedBlocks, AreKnownByTheLinesThatBeginThem) {
       {"Step 0: Straggler detected!\n", "Straggler detected"},
       {"Timeline offsets (μs): {0: 0, 1: 152.5}\n", "Timeline offsets"},
       {"{'calls': 12, 'avg_bandwidth_GBps': 83.3}\n", "summary of a collective"},
+      {"{'step_time': {'mean': 0.41, 'min': 0.4, 'max': 0.44, 'std': 0.01}}\n",
+       "mean, min and max of a quantity"},
+      {"{'alpha_us': 12.4, 'beta_gbps': 180.2, 'r_squared': 0.999}\n", "Alpha-Beta Calibration"},
+      {"{'achieved_tflops': 412.1, 'peak_tflops': 989.0}\n", "MFU measurement"},
       {"GPU 0: |--Compute--|--AllReduce--|\n", "drawing of a timeline"},
       {key_averages, "table of key_averages()"}};
   for (const auto& [text, name] : blocks) {
