@@ -276,10 +276,16 @@ std::size_t find_event_start(std::string_view text, std::size_t from) {
 // An object without "ph" nearby is a device or a process group behind the events.
 std::size_t find_last_event_start(std::string_view text) {
   constexpr std::size_t near = 4096;
+  constexpr std::string_view phase = "\"ph\"";
+  std::size_t next = not_found;  // the first phase behind `p`
+  std::size_t seen = text.size();
   for (std::size_t p = text.rfind('{'); p != std::string_view::npos;
-       p = p == 0 ? std::string_view::npos : text.rfind('{', p - 1))
-    if (is_event_start(text, p) && text.substr(p, near).find("\"ph\"") != std::string_view::npos)
-      return p;
+       p = p == 0 ? std::string_view::npos : text.rfind('{', p - 1)) {
+    const std::size_t at = text.substr(p, seen - p + phase.size() - 1).find(phase);
+    if (at != std::string_view::npos) next = p + at;
+    seen = p;
+    if (next != not_found && next + phase.size() <= p + near && is_event_start(text, p)) return p;
+  }
   return not_found;
 }
 
