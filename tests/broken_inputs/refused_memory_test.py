@@ -72,11 +72,15 @@ def peak(arguments):
 
 
 def main():
+    if sys.argv[1] == "--write":
+        return write_inputs()
     stepscope = os.path.realpath(sys.argv[1])
+    writer = [sys.executable, os.path.realpath(__file__), "--write"]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        write_inputs()
+        # Linux counts the memory of the process that starts a program as the program's own.
+        subprocess.run(writer, check=True)
         with open("one.txt", "w") as file:
             file.write("main;forward 1\n")
         files = sorted(name for name in os.listdir(".") if name != "one.txt")
