@@ -84,40 +84,55 @@ std::string folder_of(const std::vector<std::string>& inputs) {
   return meant == held ? name : std::string{};
 }
 
-// The inputs and their flags as a shell takes them; TRACES for several that are long.
+// A pattern that means just these files: what their names begin and end with alike; empty without
+// one.
+std::string pattern_of(const std::vector<std::string>& files) {
+  if (files.size() < 2 || std::ranges::any_of(files, is_url)) return {};
+  const std::string_view first = files.front();
+  std::size_t begin = first.size();  // letters that all names begin with
+  std::size_t end = first.size();    // and end with
+  for (const std::string_view file : files) {
+    std::size_t same = 0;
+    while (same < std::min(begin, file.size()) && first[same] == file[same]) ++same;
+    begin = same;
+    for (same = 0; same < std::min(end, file.size()); ++same)
+      if (first[first.size() - 1 - same] != file[file.size() - 1 - same]) break;
+    end = same;
+  }
+  end = std::min(end, first.size() - begin);
+  const std::string pattern =
+      std::string(first.substr(0, begin)) + '*' + std::string(first.substr(first.size() - end));
+  const std::vector<std::string> meant = find_input_files(std::vector{pattern}).files;
+  return std::ranges::is_permutation(meant, files) ? pattern : std::string{};
+}
+
+// The names as a shell takes them; empty if one is secret, or if several are longer than `most`.
+std::string names_for_shell(const std::vector<std::string>& names, std::size_t most) {
+  std::string words;
+  for (const std::string& name : names) {
+    const bool secret = shown_name(name) != name;  // or there may be one
+    const std::string word = secret ? std::string{} : word_for_shell(name);
+    words += (words.empty() ? "" : " ") + word;
+    if (word.empty() || (names.size() > 1 && words.size() > most)) return {};
+  }
+  return words;
+}
+
+// The inputs and their flags as a shell takes them: a folder or a pattern for several that are
+// long, TRACES where nothing shorter means them.
 std::string words_for_shell(const TracesRequest& request) {
   const std::string folder = folder_of(request.inputs);
-  const std::vector<std::string> inputs = folder.empty() ? request.inputs : std::vector{folder};
-  constexpr std::size_t most_letters = 80;
-  std::string words;
-  for (const std::string& input : inputs) {
-    const bool secret = shown_name(input) != input;  // or there may be one
-    const std::string word = secret ? std::string{} : word_for_shell(input);
-    words += (words.empty() ? "" : " ") + word;
-    if (word.empty() || (inputs.size() > 1 && words.size() > most_letters)) {
-      words.clear();
-      break;
-    }
-  }
+  std::string words = names_for_shell(folder.empty() ? request.inputs : std::vector{folder}, 80);
+  if (words.empty())
+    if (const std::string pattern = pattern_of(request.inputs); !pattern.empty())
+      words = names_for_shell({pattern}, 0);
+  if (words.empty()) words = names_for_shell(request.inputs, 400);
   if (words.empty()) words = "TRACES";
   for (const std::string& flag : request.flags) {
     const std::string word = word_for_shell(flag);
     words += " " + (word.empty() ? "VALUE" : word);
   }
   return words;
-}
-
-// A pattern that means just these files: what their names begin with alike; empty without one.
-std::string pattern_of(const std::vector<std::string>& files) {
-  if (files.size() < 2 || std::ranges::any_of(files, is_url)) return {};
-  std::string_view alike = files.front();
-  for (const std::string& file : files) {
-    const auto differ = std::ranges::mismatch(alike, file).in1;
-    alike = alike.substr(0, static_cast<std::size_t>(differ - alike.begin()));
-  }
-  std::string pattern = std::string(alike) + '*';
-  const std::vector<std::string> meant = find_input_files(std::vector{pattern}).files;
-  return std::ranges::is_permutation(meant, files) ? pattern : std::string{};
 }
 
 // The jobs of the inputs, each with the command that analyses it alone.
@@ -127,9 +142,6 @@ std::vector<JobRow> job_rows(const Run& run) {
   for (const RecordedJob& job : run.jobs) {
     TracesRequest alone;
     for (const std::size_t i : job.files) alone.inputs.push_back(run.inputs[i].path);
-    if (folder_of(alone.inputs).empty())
-      if (std::string pattern = pattern_of(alone.inputs); !pattern.empty())
-        alone.inputs = {std::move(pattern)};
     rows.push_back({.command = worded_command("stepscope analyze " + words_for_shell(alone)),
                     .files = job.files.size(),
                     .world_size = job.world,
