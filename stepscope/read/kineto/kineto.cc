@@ -64,6 +64,13 @@ void drop(Head& head, std::size_t bytes) {
   head.offset += bytes;
 }
 
+Error no_events(const std::string& path, bool bare, std::uint64_t byte) {
+  return {.what = bare ? "a JSON array without trace events" : "no trace events in traceEvents",
+          .file = path,
+          .byte = byte,
+          .hint = "record at least one step: see docs/how-to/record-a-trace.md"};
+}
+
 Result<Head> read_until_events(ByteSource& source, const std::string& path,
                                const ReadControl& control) {
   Head head;
@@ -88,6 +95,10 @@ Result<Head> read_until_events(ByteSource& source, const std::string& path,
     if (outer.outer == Outer::events) {
       head.events_at = outer.at;
       head.bare = !head.begun && is_bare_array(head.text);
+      constexpr std::string_view plain_values = "\"[-0123456789tf";
+      const std::size_t first = head.text.find_first_not_of(" \t\r\n", head.events_at);
+      if (first != std::string::npos && plain_values.find(head.text[first]) != plain_values.npos)
+        return no_events(path, head.bare, head.offset + first);
       return head;
     }
     if (outer.outer != Outer::need_more || ended)
@@ -314,17 +325,32 @@ class Reading {
                    .file = path_,
                    .byte = text_bytes,
                    .hint = cut_hint};
-    if (none)
-      return Error{
-          .what = bare_ ? "a JSON array without trace events" : "no trace events in traceEvents",
-          .file = path_,
-          .byte = text_bytes,
-          .hint = "record at least one step: see docs/how-to/record-a-trace.md"};
+    if (none) return no_events(path_, bare_, text_bytes);
     if (const auto refused = of_ascend(trace, text_bytes)) return *refused;
     if (!categorized && of_unknown_kinds(trace)) trace.notes.add(no_categories, text_bytes);
+    correlate_by_external_id(trace);
     set_clock(trace);
     cut_overruns(trace);
     return trace;
+  }
+
+  // Where no row has a correlation, as of ROCm, calls and device work have its number as their
+  // external id. The id of an operator, which its calls share, is none.
+  static void correlate_by_external_id(Trace& trace) {
+    Slices& s = trace.slices;
+    std::vector<std::uint32_t> of_calls;
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < s.size(); ++i) {
+      const bool call = s.category[i] == Category::runtime || s.category[i] == Category::driver;
+      if (!call && !is_device_work(s.category[i])) continue;
+      if (s.correlation[i] != 0) return;
+      if (s.external_id[i] == 0) continue;
+      rows.push_back(i);
+      if (call) of_calls.push_back(s.external_id[i]);
+    }
+    std::ranges::sort(of_calls);
+    if (std::ranges::adjacent_find(of_calls) != of_calls.end()) return;
+    for (const std::uint32_t row : rows) s.correlation[row] = s.external_id[row];
   }
 
   // msprof, torch_npu and MindSpore write the rows of an NPU without a category, under a process of

@@ -382,6 +382,27 @@ TEST(Kineto, ATraceOfAscendIsRefused) {
   EXPECT_NE(read.error().message().find("a trace of Ascend NPUs"), std::string::npos);
 }
 
+TEST(Kineto, ExternalIdsJoinCallsAndKernelsWhereNoRowHasACorrelation) {
+  const auto of_kernel = [](std::string_view second_call, std::string_view more) {
+    const auto row = [](std::string_view category, std::string_view at, std::string_view id) {
+      return joined({R"({"ph": "X", "cat": ")", category, R"(", "name": "n", "pid": 1, "tid": 2, )",
+                     R"("ts": )", at, R"(, "dur": 1, "args": {"External id": )", id, "}}"});
+    };
+    const Trace t = trace_of(
+        document(joined({row("cuda_runtime", "1", "5"), ",", row("cuda_runtime", "3", second_call),
+                         more, ",", row("kernel", "5", "6"), ",", row("cpu_op", "0", "9")})));
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < t.slices.size(); ++i)
+      if (t.slices.category[i] == Category::kernel) found = t.slices.correlation[i];
+    return found;
+  };
+  EXPECT_EQ(of_kernel("6", ""), 6U);
+  EXPECT_EQ(of_kernel("5", ""), 0U) << "of an operator, which has two calls";
+  EXPECT_EQ(of_kernel("6", R"(, {"ph": "X", "cat": "kernel", "name": "n", "pid": 1, "tid": 2,
+                                "ts": 9, "dur": 1, "args": {"correlation": 3}})"),
+            0U);
+}
+
 TEST(Kineto, WhatIsNoTraceSaysWhereAndWhatToDo) {
   const auto message = [](std::string_view text) {
     return test::read_text(text).error().message();
@@ -394,6 +415,7 @@ TEST(Kineto, WhatIsNoTraceSaysWhereAndWhatToDo) {
   EXPECT_NE(message("{\"traceEvents\": 5}").find("JSON without traceEvents"), std::string::npos);
   EXPECT_NE(message("{\"a\": [1, 2").find("ends before traceEvents"), std::string::npos);
   EXPECT_NE(message("[1, 2, 3]").find("a JSON array without trace events"), std::string::npos);
+  EXPECT_NE(message("[\"a").find("byte 1: a JSON array without trace events"), std::string::npos);
   EXPECT_NE(message("[{\"a\": 1}]").find("a JSON array without trace events"), std::string::npos);
   EXPECT_NE(message(document("")).find("no trace events in traceEvents"), std::string::npos);
   for (const std::string cut :
