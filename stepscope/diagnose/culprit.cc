@@ -298,6 +298,13 @@ Message leave_ranks_out(const JobResult& job) {
                               there < static_cast<std::size_t>(*matches.world_size));
 }
 
+// Whether most device work of each rank was launched before the recording began.
+bool launched_before(const JobResult& job) {
+  return std::ranges::all_of(job.ranks, [](const RankResult& r) {
+    return 2 * r.recording.early_rows > r.recording.device_rows;
+  });
+}
+
 std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!job.explanation || !job.explanation->refused) return std::nullopt;
   const Explanation& e = *job.explanation;
@@ -305,6 +312,8 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
     return NoAnswer{
         msg::device_not_recorded(job.ranks.size() > 1),
         msg::see_recording(msg::record_device_rows(record_with(Fact::device_rows, job)))};
+  if (launched_before(job))
+    return NoAnswer{msg::launches_before(), msg::see_recording(msg::record_from_idle())};
   if (!has(recorded_facts(job), Fact::launches))
     return NoAnswer{msg::launches_unseen(), msg::see_recording(msg::record_launches())};
   if (e.unexplained_share <= unexplained_refused) {

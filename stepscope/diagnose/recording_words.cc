@@ -39,15 +39,19 @@ Message lost_sentence(const JobResult& job) {
   std::vector<int> ranks;
   std::set<std::int64_t> steps;
   std::uint64_t lost = 0;
+  std::uint64_t queued = 0;
   std::uint64_t launches = 0;
   bool unseen = false;
   for (const RankResult& r : job.ranks) {
     const RankRecording& rec = r.recording;
-    if (rec.lost_steps.empty() && !rec.device_unseen() && lost_share(r) < threshold::least_gain)
+    const bool only_queued = rec.queued_launches == rec.lost_launches;
+    if (rec.lost_steps.empty() && !rec.device_unseen() &&
+        (only_queued || lost_share(r) < threshold::least_gain))
       continue;
     ranks.push_back(r.rank);
     steps.insert(rec.lost_steps.begin(), rec.lost_steps.end());
-    lost += rec.lost_launches;
+    lost += rec.lost_launches - rec.queued_launches;
+    queued += rec.queued_launches;
     launches += rec.launches;
     unseen = unseen || rec.device_unseen();
   }
@@ -56,6 +60,8 @@ Message lost_sentence(const JobResult& job) {
   const Value which = steps.size() > most_listed_steps
                           ? Value(msg::from_to(*steps.begin(), *steps.rbegin(), steps.size()))
                           : Value(std::vector(steps.begin(), steps.end()));
+  if (lost == 0 && queued > 0 && !steps.empty())
+    return msg::rows_not_run(queued, launches, ranks, steps.size(), which);
   return msg::rows_lost(value_if(lost > 0, lost), launches, ranks,
                         value_if(!steps.empty(), steps.size()), which);
 }
@@ -208,11 +214,16 @@ Messages lost_rows_warnings(const JobResult& job) {
   Messages out;
   std::vector<int> unseen;
   std::vector<int> lossy;
+  std::vector<int> queueing;
   std::uint64_t lost = 0;
+  std::uint64_t queued = 0;
   for (const RankResult& r : job.ranks) {
-    if (r.recording.lost_launches == 0) continue;
+    const std::uint64_t own = r.recording.lost_launches - r.recording.queued_launches;
+    if (r.recording.queued_launches > 0) queueing.push_back(r.rank);
+    queued += r.recording.queued_launches;
+    if (own == 0) continue;
     (r.recording.device_unseen() ? unseen : lossy).push_back(r.rank);
-    if (!r.recording.device_unseen()) lost += r.recording.lost_launches;
+    if (!r.recording.device_unseen()) lost += own;
   }
   if (job.ranks.empty()) return out;
   const RankResult& first = job.ranks.front();
@@ -221,6 +232,7 @@ Messages lost_rows_warnings(const JobResult& job) {
   if (!lossy.empty())
     out.push_back(msg::launches_lost(
         lost, lossy, first.recording.format == "kineto" && first.device.kind == "cuda"));
+  if (!queueing.empty()) out.push_back(msg::launches_queued(queued, queueing));
   return out;
 }
 

@@ -42,6 +42,22 @@ TEST(RecordingWords, LostKernelsAreSaidWithTheStepsThatAreLeftOut) {
             "there is not known.");
 }
 
+TEST(RecordingWords, LaunchesThatHaveNotRunAreNotLost) {
+  TestReport t({{{compute, 100}}});
+  RankRecording& r = t.rank(0).recording;
+  r.launches = 16;
+  r.lost_launches = r.queued_launches = 7;
+  EXPECT_EQ(said_of(t), "");
+  ASSERT_EQ(lost_rows_warnings(t.job).size(), 1u);
+  EXPECT_EQ(say(lost_rows_warnings(t.job)[0]),
+            "7 launches of rank 0 follow all that have a row of the device, and have none: as when "
+            "the recording ends before they run");
+  r.lost_steps = {3};
+  EXPECT_EQ(said_of(t),
+            "7 of 16 launches on rank 0 have no row of the device: they follow all that have one, "
+            "as when the recording ends before they run. Step 3 is left out.");
+}
+
 TEST(RecordingWords, ADeviceThatWasNotRecordedIsSaid) {
   TestReport t({{{not_recorded, 100}}});
   t.rank(0).recording.device_rows = 0;

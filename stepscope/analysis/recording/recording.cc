@@ -2,6 +2,7 @@
 #include "stepscope/analysis/recording/recording.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -56,6 +57,39 @@ std::uint64_t rows_overlapping(const Trace& trace, const RankIndex& rank) {
   return overlapping;
 }
 
+// Launches behind all that have rows are queued if the device was busy until they were made. Its
+// last operation has no row, and may have lasted as long as any other.
+std::uint64_t queued_launches(const Trace& trace, const RankIndex& rank) {
+  const Slices& s = trace.slices;
+  if (rank.devices.empty() || rank.lost_launches.empty()) return 0;
+  Ns last_call = Ns::min();
+  Ns busy_until = Ns::min();
+  Ns longest{};
+  for (const SliceId op : rank.operations()) {
+    if (const SliceId call = rank.launch(op); call != no_slice)
+      last_call = std::max(last_call, s.start[index(call)]);
+    busy_until = std::max(busy_until, s.end(op));
+    longest = std::max(longest, s.dur[index(op)]);
+  }
+  const auto start = [&](SliceId call) { return s.start[index(call)]; };
+  const auto first = std::ranges::upper_bound(rank.lost_launches, last_call, {}, start);
+  const bool busy = start(rank.lost_launches.back()) <= busy_until + longest;
+  return busy ? static_cast<std::uint64_t>(rank.lost_launches.end() - first) : 0;
+}
+
+// Device work with a call's number below those of all recorded calls.
+std::uint64_t early_rows(const Trace& trace, const RankIndex& rank) {
+  const Slices& s = trace.slices;
+  std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
+  for (std::uint32_t i = 0; i < s.size(); ++i)
+    if (s.correlation[i] != 0 && is_call(s.category[i]))
+      lowest = std::min(lowest, s.correlation[i]);
+  return static_cast<std::uint64_t>(std::ranges::count_if(rank.operations(), [&](SliceId op) {
+    const std::uint32_t number = s.correlation[index(op)];
+    return number != 0 && number < lowest && rank.launch(op) == no_slice;
+  }));
+}
+
 void count_device(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
                   RankRecording& r) {
   const Slices& s = trace.slices;
@@ -85,6 +119,8 @@ void count_device(const Trace& trace, const RankIndex& rank, std::span<const Ste
     }
   r.launches += rank.lost_launches.size();
   r.lost_launches = rank.lost_launches.size();
+  r.queued_launches = queued_launches(trace, rank);
+  if (r.loose_rows > 0) r.early_rows = early_rows(trace, rank);
   for (const SliceId call : rank.lost_launches) {
     if (is_graph_launch(trace.name(call))) ++r.graph_launches;
     StepRecording* step = step_of(call);

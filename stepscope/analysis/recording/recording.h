@@ -85,10 +85,13 @@ struct RankRecording {
   std::vector<StepRecording> steps;                  // of the steps that are accounted for
   std::vector<std::int64_t> lost_steps;              // left out: their device rows are lost
 
-  std::uint64_t launches = 0;       // as in a step, of the whole trace
-  std::uint64_t lost_launches = 0;  // RankIndex::lost_launches
+  std::uint64_t launches = 0;         // as in a step, of the whole trace
+  std::uint64_t lost_launches = 0;    // RankIndex::lost_launches
+  std::uint64_t queued_launches = 0;  // of them, behind all that have rows, made while the device
+                                      // was busy: as when the recording ends before they run
   std::uint64_t device_rows = 0;
   std::uint64_t loose_rows = 0;        // device rows whose launch has no row
+  std::uint64_t early_rows = 0;        // of them, launched before all calls that are recorded
   std::uint64_t graph_launches = 0;    // calls that launch a graph
   std::uint64_t graph_rows = 0;        // device rows of those calls
   std::uint64_t outside_rows = 0;      // that begin before the profiler's own window or end after

@@ -41,6 +41,35 @@ TEST(Recording, CountsRowsLaunchesAndDeviceRowsByStep) {
   EXPECT_TRUE(r.pytorch);
 }
 
+TEST(Recording, LaunchesBehindAllOthersAreQueuedIfTheDeviceWasBusy) {
+  const auto with_launches_until = [](std::int64_t last) {
+    TraceBuilder b;
+    b.launch(1, 0, 1);
+    b.kernel("a", 10, 50, 1);
+    b.launch(2, 2, 3);
+    b.launch(3, 4, 5);
+    b.kernel("c", 50, 90, 3);
+    b.launch(4, 60, 61);
+    b.launch(5, last, last + 1);
+    return of(b);
+  };
+  EXPECT_EQ(with_launches_until(80).lost_launches, 3u);
+  EXPECT_EQ(with_launches_until(80).queued_launches, 2u) << "launch 2 was lost";
+  EXPECT_EQ(with_launches_until(129).queued_launches, 2u) << "one more may run, as long as others";
+  EXPECT_EQ(with_launches_until(131).queued_launches, 0u) << "the device was idle";
+}
+
+TEST(Recording, RowsWithNumbersBelowThoseOfAllCallsWereLaunchedBefore) {
+  TraceBuilder b;
+  b.kernel("early", 0, 5, 7);
+  b.launch(9, 1, 2);
+  b.kernel("a", 10, 20, 9);
+  b.kernel("lost call", 20, 30, 11);
+  const RankRecording r = of(b);
+  EXPECT_EQ(r.loose_rows, 2u);
+  EXPECT_EQ(r.early_rows, 1u);
+}
+
 TEST(Recording, CountsTheNodesOfGraphLaunches) {
   TraceBuilder b;
   b.row(b.thread(1), Category::runtime, "cudaGraphLaunch", 0, 4, 1);
