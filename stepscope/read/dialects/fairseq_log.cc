@@ -9,13 +9,15 @@ namespace {
 // "… | INFO | train_inner | epoch 001:    100 / 487 loss=4.655, …, wps=35120, ups=1.02, …,
 // num_updates=100, …, train_wall=97, wall=103", and as JSON (SimpleProgressBar and JsonProgressBar
 // in fairseq/logging/progress_bar.py; ups counts updates per second since the last such line).
-constexpr std::array<LogField, 3> fairseq_fields = {{
+constexpr std::array<LogField, 4> fairseq_fields = {{
     {" ups=", &LogRecord::wall_ns, per_second},
+    {" wall=", &LogRecord::elapsed_s},
     {" loss=", &LogRecord::loss},
     {" wps=", &LogRecord::tokens_per_s},
 }};
-constexpr std::array<LogField, 3> fairseq_json_fields = {{
+constexpr std::array<LogField, 4> fairseq_json_fields = {{
     {"\"ups\": \"", &LogRecord::wall_ns, per_second},
+    {"\"wall\": \"", &LogRecord::elapsed_s},
     {"\"loss\": \"", &LogRecord::loss},
     {"\"wps\": \"", &LogRecord::tokens_per_s},
 }};
@@ -32,11 +34,59 @@ constexpr std::array fairseq_patterns = {LogPattern{.word = ", ups=",
                                                     .step_in_line = true,
                                                     .stamped = true}};
 
+// "| epoch 010  2000 / 8223 loss=1.27 (1.50), wps=962, wpb=908, …": versions before 0.6 wrote no
+// ups. Words of a batch over words a second, both means of the epoch so far.
+bool take_old_fairseq(const LogLine& line, LogState& state) {
+  const std::string_view text = line.text;
+  const std::size_t epoch = text.find("epoch ");
+  const std::size_t of = text.find(" / ");
+  const auto rate = clean_number_behind(text, "wps=");
+  const auto words = clean_number_behind(text, "wpb=");
+  if (contains(text, "ups=") || epoch == std::string_view::npos || of == std::string_view::npos ||
+      of < epoch || !rate || !words || !(*rate > 0) || !(*words > 0))
+    return false;
+  const std::string_view before = trimmed(text.substr(0, of));
+  LogRecord& record = state.add(fairseq_log.tool, line);
+  record.iteration = clean_integer(before.substr(before.find_last_of(" :") + 1)).value_or(-1);
+  record.wall_ns = *words / *rate * 1e9;
+  record.tokens_per_s = *rate;
+  set_loss(record, clean_number_behind(text, "loss="));
+  count_line(state.log, fairseq_log.tool);
+  return true;
+}
+constexpr std::array fairseq_words = {LogWord{", wps=", take_old_fairseq}};
+
+// The time of all steps.
+double sum_of(const LogSteps& steps) {
+  double sum = 0;
+  for (const LogStep& step : steps.steps) sum += step.wall_ns * static_cast<double>(step.steps);
+  return sum;
+}
+
+// `ups` has few digits, old versions average it over the epoch, and on TPUs it counts lines. `wall`
+// has whole seconds. It counts where that is exact enough, or where `ups` contradicts it.
+LogSteps fairseq_steps(const JobLog& log) {
+  const auto any = [](const LogRecord& /*record*/) { return true; };
+  constexpr double exact = 20e9;  // between two lines: 5 % of error at most
+  constexpr double contradiction = 1.2;
+  LogSteps by_wall = place_steps(log, fairseq_log, StepsBy::elapsed, "differences of wall", any);
+  LogSteps by_ups = place_steps(log, fairseq_log, StepsBy::lines, "1 / ups", any);
+  if (by_wall.steps.empty()) return by_ups;
+  const double lines = static_cast<double>(by_wall.steps.size());
+  const double wall = sum_of(by_wall);
+  // The first line has no wall of a line before.
+  const double ups = sum_of(by_ups) * lines / static_cast<double>(by_ups.steps.size());
+  const bool agree = ups < contradiction * wall && wall < contradiction * ups;
+  return by_ups.steps.empty() || wall >= exact * lines || (!agree && wall >= exact) ? by_wall
+                                                                                    : by_ups;
+}
+
 }  // namespace
 
 const LogDialect fairseq_log = {.tool = {.name = "fairseq", .label = "fairseq"},
+                                .words = fairseq_words,
                                 .patterns = fairseq_patterns,
-                                .how = "1 / ups",
-                                .means = true};
+                                .means = true,
+                                .steps = fairseq_steps};
 
 }  // namespace stepscope
