@@ -9,7 +9,8 @@ def text(name, lines):
     INPUTS[name] = lambda path: path.write_text(lines, encoding="utf-8")
 
 
-# DeepSpeed before 0.9 writes whole words, and a progress bar whose mean lags behind stands on the same lines.
+# DeepSpeed before 0.9 writes whole words, and a progress bar whose mean lags behind stands on the same lines. A second
+# passes between two lines, of which the parts have 174 ms.
 BAR = "  3%|x         | {0}/345 [00:07<06:50,  1.23s/it]"
 TIMES = ("[2023-06-21 07:39:{0:02},626] [INFO] [logging.py:96:log_dist] [Rank 0] rank=0 time (ms) | forward{1}: 27.50 | "
          "backward{1}: 73.50 | backward_inner{1}: 51.00 | backward_allreduce{1}: 22.50 | step{1}: 73.00\n")
@@ -34,3 +35,16 @@ text("alltoall.log",
      "".join(f"  {1 << k}  {1 << (k - 5)}   float     {t:.1f}  {(1 << k) / t / 1e3:.2f}  {0.875 * (1 << k) / t / 1e3:.2f}    N/A   "
              f" {t:.1f}  {(1 << k) / t / 1e3:.2f}  {0.875 * (1 << k) / t / 1e3:.2f}    N/A\n"
              for k, t in ((10, 88.0), (16, 88.0), (20, 90.0), (24, 160.0), (28, 1190.0), (32, 16860.0))))
+
+# fairseq on a TPU counts lines as updates.
+text("fairseq_tpu.log",
+     "".join(f"2020-07-17 07:{11 + n // 2}:{n % 2 * 29:02} | INFO | train_inner | epoch 001:   {100 * n} / 160368 loss=9.2, wps=57.3, ups=0.04, "
+             f"wpb=1613, bsz=80, num_updates={100 * n}, lr=2.8e-05, gnorm=3.2, train_wall=13, wall={1236 + 29 * n}\n" for n in range(1, 9)))
+
+# DeepSpeed's lines of steps, and parts of steps alone.
+text("deepspeed_progress.log",
+     "".join(f"[2022-03-11 02:{6 + n}:08,985] [INFO] [logging.py:69:log_dist] [Rank 0] step={10 * n}, skipped=2, lr=[5e-05], mom=[[0.9, 0.999]]\n"
+             for n in range(8)))
+text("deepspeed_micro_steps.log",
+     "time (ms) | forward_microstep: 193.65 | backward_microstep: 329.25 | step_microstep: 0.92\n" * 7)
+text("verl_sft.log", "".join(f"step:{n} - train/loss:0.723 - train/lr(1e-3):0.0096 - train/time(s):{2.8 + n % 3 / 100:.2f}\n" for n in range(1, 20)))

@@ -216,6 +216,22 @@ bool take_deepspeed_table(const LogLine& line, LogState& state) {
   return state.follow != nullptr;
 }
 
+// "[Rank 0] step=40, skipped=2, lr=[5e-05], mom=[[0.9, 0.999]]": _report_progress() of its engine.
+bool take_deepspeed_progress(const LogLine& line, LogState& state) {
+  const std::size_t end = line.text.find(", skipped=");
+  const std::string_view before = line.text.substr(0, end);
+  constexpr std::string_view key = "step=";
+  const std::size_t at = before.rfind(key);
+  if (at == std::string_view::npos || !contains(line.text, ", lr=")) return false;
+  const auto step = clean_integer(before.substr(at + key.size()));
+  if (!step || *step < 0) return false;
+  LogRecord& record = state.add(deepspeed_log.tool, line);
+  record.iteration = *step;
+  record.stamp = stamp_of_line(line.text);
+  count_line(state.log, deepspeed_log.tool);
+  return true;
+}
+
 // "time (ms) | fwd: 340.72 | …". Megatron-LM printed its timers in such lines, too.
 bool take_timers(const LogLine& line, LogState& state) {
   constexpr std::string_view title = "time (ms) |";
@@ -226,49 +242,76 @@ bool take_timers(const LogLine& line, LogState& state) {
   const bool old = contains(line.text, "rank=");
   double whole_step = 0;
   int parts = 0;
+  bool updates = false;  // of the optimizer: once a step
   for (std::string_view field; take_field(rest, field);) {
     const auto [name, ms] = named_number(field);
     if (!ms || !std::isfinite(*ms)) {
       if (!field.empty()) state.note("fields_not_understood");
       continue;
     }
-    const bool deepspeed = name.starts_with("fwd") || name.starts_with("bwd") ||
-                           name.starts_with("step") || name.starts_with("optimizer_") ||
-                           name.starts_with("pipe_") || name == "train_batch" ||
-                           name == "batch_input" || name.ends_with("_microstep") ||
-                           (old && (name.starts_with("forward") || name.starts_with("backward")));
+    const bool deepspeed =
+        name.starts_with("fwd") || name.starts_with("bwd") || name.starts_with("step") ||
+        name.starts_with("optimizer_") || name.starts_with("pipe_") || name == "train_batch" ||
+        name == "batch_input" || name.ends_with("_microstep") || name == "update_fp16" ||
+        name == "compute_norm" || name == "unscale_and_clip" || name == "overflow_check" ||
+        name == "basic_step" ||
+        (old && (name.starts_with("forward") || name.starts_with("backward")));
     state.time(deepspeed ? deepspeed_log.tool : megatron_log.tool, name, *ms);
+    updates = updates || name == "update_fp16" || name == "optimizer_step";
     if (name == "fwd" || name == "bwd" || name == "step" ||
         (old && (name == "forward" || name == "backward"))) {
       whole_step += *ms;
       ++parts;
     }
   }
-  if (parts == 3) {  // wall_clock_breakdown: one line per step
-    LogRecord& record = state.add(deepspeed_log.tool, line);
-    record.wall_ns = whole_step * 1e6;
+  if (parts == 3 || updates) {  // wall_clock_breakdown: one line of each kind per step
+    LogRecord& record = state.add(deepspeed_timers.tool, line);
+    if (parts == 3) record.wall_ns = whole_step * 1e6;
+    record.stamp = stamp_of_line(line.text);
     count_line(state.log, deepspeed_log.tool);
   }
   return true;
 }
 
+bool has_parts(const LogRecord& r) { return r.wall_ns.has_value(); }
+
+// Numbered lines, else those of the three parts, else those of an optimizer's parts. What passes
+// between two stamps is more than the parts that have timers.
 LogSteps deepspeed_steps(const JobLog& log) {
   LogSteps steps = place_steps(log, deepspeed_log, StepsBy::stamps, by_stamps,
-                               [](const LogRecord& r) { return r.iteration >= 0 && !r.wall_ns; });
+                               [](const LogRecord& r) { return r.iteration >= 0; });
   if (!steps.steps.empty()) return steps;
-  return place_steps(log, deepspeed_log, StepsBy::lines, "fwd + bwd + step of its timers",
-                     [](const LogRecord& r) { return r.wall_ns.has_value(); });
+  steps = place_steps(log, deepspeed_timers, StepsBy::each_stamp, by_stamps, has_parts);
+  if (!steps.steps.empty()) return steps;
+  return place_steps(log, deepspeed_timers, StepsBy::each_stamp, by_stamps,
+                     [](const LogRecord& r) { return !has_parts(r); });
 }
 
-constexpr std::array deepspeed_words = {
-    LogWord{deepspeed_pattern.word, take_deepspeed_throughput}, LogWord{"time (ms) |", take_timers},
-    LogWord{"comm op: ", take_deepspeed_operation}, LogWord{"Comm. Op ", take_deepspeed_table},
-    LogWord{"Flops Profiler --", take_deepspeed_table}};
+LogSteps deepspeed_timer_steps(const JobLog& log) {
+  return place_steps(log, deepspeed_timers, StepsBy::lines,
+                     "fwd + bwd + step, without what lies between them", has_parts);
+}
+
+constexpr std::array deepspeed_words = {LogWord{deepspeed_pattern.word, take_deepspeed_throughput},
+                                        LogWord{"time (ms) |", take_timers},
+                                        LogWord{", skipped=", take_deepspeed_progress},
+                                        LogWord{"comm op: ", take_deepspeed_operation},
+                                        LogWord{"Comm. Op ", take_deepspeed_table},
+                                        LogWord{"Flops Profiler --", take_deepspeed_table}};
 
 }  // namespace
 
-const LogDialect deepspeed_log = {.tool = {.name = "deepspeed", .label = "DeepSpeed"},
-                                  .words = deepspeed_words,
-                                  .steps = deepspeed_steps};
+const LogDialect deepspeed_log = {
+    .tool = {.name = "deepspeed", .label = "DeepSpeed"},
+    .words = deepspeed_words,
+    .whole_step =
+        "give the whole log: DeepSpeed prints \"step=…, skipped=…\" with a time stamp "
+        "every steps_per_print steps",
+    .steps = deepspeed_steps};
+
+// Behind all others: its lines do not have the whole step.
+const LogDialect deepspeed_timers = {.tool = {.name = "deepspeed", .label = "DeepSpeed's timers"},
+                                     .is_tool = false,
+                                     .steps = deepspeed_timer_steps};
 
 }  // namespace stepscope

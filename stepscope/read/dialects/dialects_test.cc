@@ -127,6 +127,15 @@ TEST(LogDialect, ABarBesideRatesGivesTheTimeOfAStep) {
       {"progress_bar", {3}, {3}});
 }
 
+TEST(LogDialect, OfTheSftTrainerOfVerl) {
+  const JobLog log = expect_steps(
+      "step:1 - train/loss:0.723 - train/lr(1e-3):0.0096 - train/time(s):2.81\n"
+      "step:2 - train/loss:0.701 - train/lr(1e-3):0.0099 - train/time(s):2.75\n"
+      "step:2 - val/loss:0.690\n",
+      {"verl", {1, 2}, {2.81, 2.75}});
+  EXPECT_DOUBLE_EQ(*log.records[1].loss, 0.701);
+}
+
 TEST(LogDialect, OfVerl) {
   const JobLog log = expect_steps(
       "(TaskRunner pid=77) step:9 - global_seqlen/min:1200 - actor/pg_loss:-0.013 - "
@@ -194,6 +203,44 @@ TEST(LogDialect, OfFairseqInBothForms) {
       "\"100\", \"lr\": \"5e-05\"}\n",
       {"fairseq", {100}, {0.8}});
   EXPECT_DOUBLE_EQ(*log.records[0].loss, 4.655);
+}
+
+TEST(LogDialect, OfFairseqByItsClockWhereThatIsExactEnough) {
+  const auto line = [](int updates, const std::string& ups, int wall) {
+    return "| epoch 001:    " + std::to_string(updates) +
+           " / 1891 loss=11.5, wps=52922, ups=" + ups +
+           ", wpb=104928, num_updates=" + std::to_string(updates) +
+           ", lr=8e-05, wall=" + std::to_string(wall) + ", train_wall=13\n";
+  };
+  // On a TPU "ups" counts lines.
+  expect_steps(line(2800, "0.04", 1236) + line(2900, "0.04", 1265) + line(3000, "0.03", 1294),
+               {"fairseq", {2900, 3000}, {0.29, 0.29}});
+  expect_steps(line(100, "9.5", 12) + line(150, "9.6", 17) + line(200, "9.7", 22),
+               {"fairseq", {100, 150, 200}, {1 / 9.5, 1 / 9.6, 1 / 9.7}});
+  expect_steps("| epoch 010  2000 / 8223 loss=1.27 (1.50), wps=960, wpb=480, bsz=32, lr=0.001\n",
+               {"fairseq", {2000}, {0.5}});
+}
+
+TEST(LogDialect, OfDeepSpeedsProgressLines) {
+  const std::string tail = ", skipped=2, lr=[5e-05], mom=[[0.9, 0.999]]\n";
+  const std::string source = " [INFO] [logging.py:69:log_dist] [Rank 0] step=";
+  expect_steps("[2022-03-11 02:06:58,000]" + source + "40" + tail + "[2022-03-11 02:07:14,000]" +
+                   source + "50" + tail,
+               {"deepspeed", {50}, {1.6}});
+}
+
+TEST(LogDialect, OfDeepSpeedsTimersByTheirStamps) {
+  const auto line = [](const std::string& at, const std::string& timers) {
+    return "[2025-09-15 14:48:" + at + "] [INFO] [logging.py:107:log_dist] [Rank 0] time (ms) | " +
+           timers + '\n';
+  };
+  const std::string whole = "fwd: 1000.0 | bwd: 2000.0 | step: 100.0";
+  expect_steps(line("06,000", whole) + line("11,000", whole), {"deepspeed", {-1}, {5}});
+  expect_steps(line("06,000", whole), {"deepspeed", {-1}, {3.1}});
+  const std::string update = "compute_norm: 3.0 | unscale_and_clip: 5.1 | update_fp16: 4.6";
+  expect_steps(line("06,000", update) + line("19,000", update), {"deepspeed", {-1}, {13}});
+  expect_steps(line("06,000", whole) + "  0%|   | 1/1562 [00:12<5:00:00, 12.00s/it]\n",
+               {"progress_bar", {1}, {12}});
 }
 
 TEST(LogDialect, OfColossalAi) {

@@ -238,6 +238,9 @@ const LogDialect megatron_log = {
     .tool = {.name = "megatron", .label = "Megatron-LM", .counting = FlopCounting::megatron},
     .words = megatron_words,
     .how = "elapsed time per iteration",
-    .means = true};
+    .means = true,
+    .whole_step =
+        "give the whole log: Megatron-LM prints \"iteration … elapsed time per "
+        "iteration\" every --log-interval iterations"};
 
 }  // namespace stepscope

@@ -32,6 +32,7 @@ struct LogDialect {
   std::string_view how{};
   bool is_tool = true;                             // false: lines of any program
   bool means = false;                              // a record may be the mean of several steps
+  std::string_view whole_step{};                   // remedy where a log has timers only
   LogSteps (*steps)(const JobLog& log) = nullptr;  // used if `how` is not enough
   void (*settle)(JobLog& log) = nullptr;           // after the last line
 };
@@ -67,7 +68,8 @@ struct LogDialect {
   DIALECT(lightning_log)                \
   DIALECT(levanter_log)                 \
   DIALECT(progress_bar_log)             \
-  DIALECT(torchtune_log)
+  DIALECT(torchtune_log)                \
+  DIALECT(deepspeed_timers)
 
 #define STEPSCOPE_DECLARED(name) extern const LogDialect name;
 STEPSCOPE_LOG_DIALECTS(STEPSCOPE_DECLARED)
@@ -77,7 +79,8 @@ STEPSCOPE_LOG_DIALECTS(STEPSCOPE_DECLARED)
 
 // What gives the time of a step: its line, or the difference of two lines' time stamps or times
 // since the begin; or, without any time, the rate of a device, which gives that of a token.
-enum class StepsBy : std::uint8_t { lines, stamps, elapsed, rates };
+// `each_stamp`: lines without a number report on one step each.
+enum class StepsBy : std::uint8_t { lines, stamps, each_stamp, elapsed, rates };
 
 // The steps of the `wanted` records, in the order they ran.
 [[nodiscard]] LogSteps place_steps(const JobLog& log, const LogDialect& dialect, StepsBy by,

@@ -46,7 +46,7 @@ class StepPlacing {
     const bool follows = before.any && !back;
     if (follows && r.iteration > before.iteration && before.iteration >= 0)
       step.steps = r.iteration - before.iteration;
-    else if (of_two_lines())
+    else if (of_two_lines() && !(follows && by_ == StepsBy::each_stamp))
       return;  // no earlier line, so its time is unknown
     if (of_two_lines()) {
       if (!place.instant_ns || !before.instant_ns) return;
@@ -87,12 +87,12 @@ class StepPlacing {
 
  private:
   [[nodiscard]] bool of_two_lines() const {
-    return by_ == StepsBy::stamps || by_ == StepsBy::elapsed;
+    return by_ == StepsBy::stamps || by_ == StepsBy::each_stamp || by_ == StepsBy::elapsed;
   }
   // Since a begin that all lines of a launch share. Stamps are differences of whole nanoseconds.
   [[nodiscard]] std::optional<double> instant_of(const LogRecord& r) {
     if (by_ == StepsBy::elapsed && r.elapsed_s) return *r.elapsed_s * giga;
-    if (by_ != StepsBy::stamps || !r.stamp) return std::nullopt;
+    if (by_ == StepsBy::elapsed || !r.stamp) return std::nullopt;
     if (!first_stamp_) first_stamp_ = r.stamp;
     return static_cast<double>((*r.stamp - *first_stamp_).count());
   }

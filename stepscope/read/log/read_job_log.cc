@@ -169,7 +169,36 @@ class LogReader {
   std::string room_;
 };
 
-Error no_step(std::string_view path, const std::optional<PatternOffer>& offer) {
+// Timers of parts of a step: "forward_microstep 193 ms, backward_microstep 331 ms".
+std::string timers_in_words(const JobLog& log) {
+  constexpr std::size_t most_listed = 4;
+  std::string words;
+  for (std::size_t i = 0; i < std::min(log.timers.size(), most_listed); ++i) {
+    std::vector<double> ms = log.timers[i].ms;
+    const auto middle = ms.begin() + std::ssize(ms) / 2;
+    std::ranges::nth_element(ms, middle);
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), *middle < 100 ? "%.3g" : "%.0f", *middle);
+    words += (i > 0 ? ", " : "") + log.timers[i].name + ' ' + text.data() + " ms";
+  }
+  return words + (log.timers.size() > most_listed ? ", …" : "");
+}
+
+// A log with times of the parts of a step only. The hint is of its tool.
+Error parts_only(std::string_view path, const JobLog& log) {
+  const LogTool* tool = log.timers.front().tool;
+  const auto dialect =
+      std::ranges::find(log_dialects(), tool, [](const LogDialect* d) { return &d->tool; });
+  const bool known = dialect != log_dialects().end() && !(*dialect)->whole_step.empty();
+  return {.what = "has timers of " + std::string(tool->label) + " (" + timers_in_words(log) +
+                  ": medians), and no time of a whole step",
+          .file = std::string(path),
+          .hint = known ? std::string((*dialect)->whole_step)
+                        : "give the whole log, with the lines that report on a step"};
+}
+
+Error no_step(std::string_view path, const JobLog& log, const std::optional<PatternOffer>& offer) {
+  if (!log.timers.empty()) return parts_only(path, log);
   std::string tools;
   for (const LogDialect* dialect : log_dialects())
     if (dialect->is_tool) tools += (tools.empty() ? "" : ", ") + std::string(dialect->tool.label);
@@ -212,15 +241,19 @@ bool any_of_pattern(const JobLog& log) {
                              [](const LogRecord& r) { return r.tool == &pattern_log.tool; });
 }
 
-// Absent: no line reports on a step.
-std::optional<JobLog> settled(JobLog log) {
+struct SettledLog {
+  JobLog log;
+  bool reports = false;  // some line reports on a step or a run
+};
+
+SettledLog settled(JobLog log) {
   leave_out_impossible(log);
   for (const LogDialect* dialect : log_dialects())
     if (dialect->settle != nullptr) dialect->settle(log);
   const bool runs = log.run_s && log.run_steps_per_s;
-  if (log.records.empty() && !runs && log.communication.empty() && log.profiles.empty())
-    return std::nullopt;
-  return log;
+  const bool reports =
+      !log.records.empty() || runs || !log.communication.empty() || !log.profiles.empty();
+  return {std::move(log), reports};
 }
 
 // The pattern of a reading; absent without one.
@@ -237,9 +270,9 @@ Error not_matched(std::string_view path) {
           .hint = "the words between its places must be those of the line"};
 }
 
-// Reads everything but the JSON of a trainer. Absent: no line reports on a step.
-Result<std::optional<JobLog>> read_lines(ByteSource& source, std::string_view path,
-                                         const StepReading& reading, const StopFlag* stop) {
+// Reads everything but the JSON of a trainer.
+Result<SettledLog> read_lines(ByteSource& source, std::string_view path, const StepReading& reading,
+                              const StopFlag* stop) {
   const auto pattern = pattern_of(reading);
   if (!pattern) return pattern.error();
   JobLog log = empty_log();
@@ -327,16 +360,16 @@ Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
   }
   if (*pattern && !any_of_pattern(log)) return not_matched(path);
   auto done = settled(std::move(log));
-  if (!done) return no_step(path, offer_pattern(text));
-  return *std::move(done);
+  if (!done.reports) return no_step(path, done.log, offer_pattern(text));
+  return std::move(done.log);
 }
 
 Result<JobLog> read_job_log(ByteSource& source, std::string_view path, const StepReading& reading,
                             const StopFlag* stop) {
-  auto log = read_lines(source, path, reading, stop);
-  if (!log) return log.error();
-  if (!*log) return no_step(path, std::nullopt);
-  return **std::move(log);
+  auto read = read_lines(source, path, reading, stop);
+  if (!read) return read.error();
+  if (!read->reports) return no_step(path, read->log, std::nullopt);
+  return std::move(read->log);
 }
 
 Result<JobLog> read_job_log(const std::string& path, const StepReading& reading,
@@ -356,15 +389,16 @@ Result<JobLog> read_job_log(const std::string& path, const StepReading& reading,
       return Error{.what = damage, .file = path, .hint = "copy the file again"};
     if (!taken) return taken.error();
     auto done = settled(std::move(log));
-    return done ? *std::move(done) : Result<JobLog>(no_step(path, std::nullopt));
+    if (!done.reports) return no_step(path, done.log, std::nullopt);
+    return std::move(done.log);
   }
   source = open_source(path);
   if (!source) return source.error();
-  auto log = read_lines(**source, path, reading, stop);
-  if (!log) return log.error();
-  if (*log) return **std::move(log);
+  auto read = read_lines(**source, path, reading, stop);
+  if (!read) return read.error();
+  if (read->reports) return std::move(read->log);
   source = open_source(path);
-  return no_step(path, source ? offer_pattern(**source) : std::nullopt);
+  return no_step(path, read->log, source ? offer_pattern(**source) : std::nullopt);
 }
 
 Error no_step_time(const std::string& path) {

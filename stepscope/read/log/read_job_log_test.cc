@@ -551,6 +551,17 @@ TEST(JobLog, WhatReportsOnNoStepIsRefused) {
   }
 }
 
+TEST(JobLog, OfTimersOnlyIsRefusedWithThem) {
+  const auto log = parse_job_log(
+      "time (ms) | fwd_microstep: 193.6 | bwd_microstep: 330.2 | step_microstep: 0.9\n", "x.log");
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().message().find(
+                "x.log: has timers of DeepSpeed (fwd_microstep 194 ms, bwd_microstep 330 ms, "
+                "step_microstep 0.9 ms: medians), and no time of a whole step; give the whole log"),
+            0U)
+      << log.error().message();
+}
+
 TEST(JobLog, WindowsOfTheFileChangeNothing) {
   std::string text;
   for (int i = 1; i <= 9000; ++i)
