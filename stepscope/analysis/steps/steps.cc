@@ -182,6 +182,8 @@ Step whole_window(const Trace& trace, const RankIndex& rank) {
     step.start = step.end = trace.slices.start[track.first];
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
       step.end = std::max(step.end, trace.slices.end(SliceId{i}));
+    step.host_start = step.start;
+    step.host_end = step.end;
   }
   return step;
 }

@@ -224,6 +224,8 @@ TEST(Steps, WithoutDeviceWorkTheMainThreadIsTheStep) {
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].start, Ns{20});
   EXPECT_EQ(steps[0].end, Ns{90});
+  EXPECT_EQ(steps[0].host_start, Ns{20});
+  EXPECT_EQ(steps[0].host_end, Ns{90});
 }
 
 TEST(Steps, StepsAndWhatLiesOutsideThemAreTheWholeTrace) {
@@ -238,7 +240,7 @@ TEST(Steps, StepsAndWhatLiesOutsideThemAreTheWholeTrace) {
   const RankIndex rank = index_rank(trace);
   const std::vector<Step> steps = find_steps(trace, rank);
   const OutsideSteps outside = outside_steps(rank, steps);
-  EXPECT_EQ(outside.before, Ns{40});
+  EXPECT_EQ(outside.before, Ns{20});
   EXPECT_EQ(outside.between, Ns{900});
   EXPECT_EQ(outside.after, Ns{200});
   Ns all = outside.before + outside.between + outside.after;
