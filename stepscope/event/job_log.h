@@ -83,6 +83,7 @@ struct LogRecord {
   std::int32_t launch = 0;      // number of job starts in the log before this record
   std::int32_t skipped = 0;     // steps that were not applied
   std::int32_t not_finite = 0;  // steps with a loss that is not finite
+  std::int32_t epoch = -1;  // of lines that count their steps anew in each; -1: none in the line
   std::int64_t iteration = -1;  // -1: none in the line
   std::int64_t of_steps = 0;    // last step of a progress bar
   std::optional<Ns> stamp{};    // time stamp of the line, on the calendar of its writer
@@ -160,6 +161,7 @@ struct JobLog {
   // Means over the whole run, as `run_tool` prints them.
   const LogTool* run_tool = nullptr;
   std::optional<double> run_s{};
+  std::optional<std::int64_t> run_steps{};  // the steps that run_s is the time of
   std::optional<double> run_samples_per_s{};
   std::optional<double> run_steps_per_s{};
   std::optional<double> run_tokens_per_s{};
@@ -187,6 +189,10 @@ struct LogSteps {
   std::vector<std::size_t> launches{};  // the first step of each launch, beginning with 0
   std::vector<std::int32_t> ranks{};    // ranks that lines name
   std::uint64_t left_out = 0;           // records without a positive time
+  // How often the numbers of the steps go back where no line names a launch or an epoch that
+  // begins. The steps before and behind are of one launch.
+  std::uint64_t numbered_anew = 0;
+  bool steps_rounded = false;  // the numbers of steps that times are means of are approximate
   // The log gives rates and no time of a step: each `wall_ns` is the time of one token of a device.
   bool of_tokens = false;
 };

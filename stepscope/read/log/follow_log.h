@@ -37,6 +37,7 @@ class LogFollower {
   const LogTool* tool_ = nullptr;
   std::size_t next_record_ = 0;  // the first record whose steps have not been given
   std::int64_t last_iteration_ = -1;
+  std::int32_t last_epoch_ = -1;
 };
 
 }  // namespace stepscope

@@ -147,6 +147,22 @@ std::optional<Ns> stamp_of_line(std::string_view text) {
   return std::nullopt;
 }
 
+std::int32_t epoch_of_line(std::string_view text) {
+  constexpr std::string_view key = "poch";
+  constexpr std::int32_t most = 1'000'000;
+  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
+    if (at == 0 || (text[at - 1] != 'e' && text[at - 1] != 'E')) continue;
+    std::string_view rest = text.substr(at + key.size());
+    if (rest.starts_with("s")) rest.remove_prefix(1);
+    if (rest.starts_with('(')) rest.remove_prefix(std::min(rest.find(')') + 1, rest.size()));
+    rest.remove_prefix(std::min(rest.find_first_not_of(" :=[#\"'"), rest.size()));
+    const auto epoch = take_number<std::int32_t>(rest);
+    const bool fraction = rest.size() > 1 && rest.front() == '.' && is_digit(rest[1]);
+    if (epoch && !fraction && *epoch >= 0 && *epoch <= most) return *epoch;
+  }
+  return -1;
+}
+
 std::optional<NumberAndUnit> number_and_unit(std::string_view text) {
   text = trimmed(text);
   const auto value = take_amount(text);

@@ -45,6 +45,9 @@ void set_loss(LogRecord& record, std::optional<double> loss);
 // The first "2026-01-01 12:00:00.123" in the line, with '.' or ',' before the fraction, as time
 // since 1970 on the calendar of its writer.
 [[nodiscard]] std::optional<Ns> stamp_of_line(std::string_view text);
+// The whole number behind the first "epoch" that has one: "Epoch [3][50/2350]", "epoch 003:",
+// "Epoch: 3/10", "Epoch(train) [3]". -1 without one.
+[[nodiscard]] std::int32_t epoch_of_line(std::string_view text);
 // A number and its suffix, from "5.66GB", "1.24 B", "4.1 TMACs", "123.4 ms".
 struct NumberAndUnit {
   double number = 0;

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/read_job_log.h"
@@ -15,6 +17,7 @@ namespace {
 struct RankPlace {
   std::int32_t launch = 0;  // launch of the record
   std::int64_t iteration = -1;
+  std::int32_t epoch = -1;
   std::int32_t segment = 0;            // number of restarts of the numbering
   std::optional<double> instant_ns{};  // of the line
   bool any = false;
@@ -23,6 +26,11 @@ struct RankPlace {
 struct PlacedStep {
   LogStep step;
   std::int32_t segment = 0;
+  std::int32_t epoch = -1;
+  // The order of steps that several ranks print.
+  [[nodiscard]] std::tuple<std::int32_t, std::int32_t, std::int64_t> place() const {
+    return {segment, epoch, step.iteration};
+  }
 };
 
 // Builds the steps of one tool.
@@ -34,16 +42,22 @@ class StepPlacing {
   void take(std::size_t index) {
     const LogRecord& r = log_.records[index];
     RankPlace& place = places_[r.rank];
-    const bool back = place.any && (r.launch != place.launch ||
-                                    (r.iteration >= 0 && r.iteration < place.iteration));
+    const bool next_epoch = place.any && place.epoch >= 0 && r.epoch > place.epoch;
+    const bool again =
+        place.any && r.iteration >= 0 && r.iteration < place.iteration && !next_epoch;
+    const bool back = place.any && (r.launch != place.launch || again);
     if (back) ++place.segment;
+    // The lines of a program do not say whether a launch or an epoch begins.
+    if (back && r.launch == place.launch && !dialect_.is_tool) untold_.insert(place.segment);
     const RankPlace before = place;
+    place.epoch = r.epoch;
     place.launch = r.launch;
-    place.iteration = std::max<std::int64_t>(r.iteration, back ? -1 : place.iteration);
+    place.iteration =
+        std::max<std::int64_t>(r.iteration, back || next_epoch ? -1 : place.iteration);
     place.instant_ns = instant_of(r);
     place.any = true;
     LogStep step{.iteration = r.iteration, .steps = 1, .wall_ns = 0, .record = index, .cause = {}};
-    const bool follows = before.any && !back;
+    const bool follows = before.any && !back && !next_epoch;
     if (follows && r.iteration > before.iteration && before.iteration >= 0)
       step.steps = r.iteration - before.iteration;
     else if (of_two_lines() && !(follows && by_ == StepsBy::each_stamp))
@@ -62,8 +76,11 @@ class StepPlacing {
       return;
     }
     const bool first_again = place.segment > 0 && segment_begins(r.rank, place.segment);
-    step.cause = first_again ? "restart" : r.saved ? "checkpoint" : r.evaluated ? "eval" : "";
-    put(std::move(step), place.segment);
+    step.cause = first_again   ? begin_of(place.segment)
+                 : r.saved     ? "checkpoint"
+                 : r.evaluated ? "eval"
+                               : "";
+    put(std::move(step), place.segment, r.epoch);
   }
 
   LogSteps finish() {
@@ -71,13 +88,13 @@ class StepPlacing {
       if (rank >= 0) out.ranks.push_back(rank);
     const bool numbered =
         std::ranges::all_of(placed_, [](const PlacedStep& p) { return p.step.iteration >= 0; });
-    if (numbered && places_.size() > 1)
-      std::ranges::sort(placed_, {},
-                        [](const PlacedStep& p) { return std::pair(p.segment, p.step.iteration); });
+    if (numbered && places_.size() > 1) std::ranges::sort(placed_, {}, &PlacedStep::place);
     fill_usual();
     std::int32_t segment = -1;
     for (PlacedStep& p : placed_) {
-      if (p.segment > segment) out.launches.push_back(out.steps.size());
+      const bool untold = !out.steps.empty() && untold_.contains(p.segment);
+      if (p.segment > segment && untold) ++out.numbered_anew;
+      if (p.segment > segment && !untold) out.launches.push_back(out.steps.size());
       segment = std::max(segment, p.segment);
       out.steps.push_back(std::move(p.step));
     }
@@ -97,6 +114,10 @@ class StepPlacing {
     return static_cast<double>((*r.stamp - *first_stamp_).count());
   }
 
+  [[nodiscard]] const char* begin_of(std::int32_t segment) const {
+    return untold_.contains(segment) ? numbered_anew_cause.data() : restart_cause.data();
+  }
+
   bool segment_begins(std::int32_t rank, std::int32_t segment) {
     std::int32_t& told = told_[rank];
     if (told == segment) return false;
@@ -105,16 +126,17 @@ class StepPlacing {
   }
 
   // Keeps the slowest of the ranks that report this step, also for repeated prints.
-  void put(LogStep step, std::int32_t segment) {
-    if (step.iteration >= 0) {
-      const auto [found, added] = index_.try_emplace({segment, step.iteration}, placed_.size());
+  void put(LogStep step, std::int32_t segment, std::int32_t epoch) {
+    PlacedStep placed{.step = std::move(step), .segment = segment, .epoch = epoch};
+    if (placed.step.iteration >= 0) {
+      const auto [found, added] = index_.try_emplace(placed.place(), placed_.size());
       if (!added) {
         LogStep& there = placed_[found->second].step;
-        if (there.wall_ns < step.wall_ns) there = std::move(step);
+        if (there.wall_ns < placed.step.wall_ns) there = std::move(placed.step);
         return;
       }
     }
-    placed_.push_back({std::move(step), segment});
+    placed_.push_back(std::move(placed));
   }
 
   // The first record is a mean over as many steps as the others, or over all steps up to it.
@@ -140,7 +162,8 @@ class StepPlacing {
   std::optional<Ns> first_stamp_{};
   std::map<std::int32_t, RankPlace> places_;
   std::map<std::int32_t, std::int32_t> told_;
-  std::map<std::pair<std::int32_t, std::int64_t>, std::size_t> index_;
+  std::map<std::tuple<std::int32_t, std::int32_t, std::int64_t>, std::size_t> index_;
+  std::set<std::int32_t> untold_;  // segments whose begin may be that of an epoch
   std::vector<PlacedStep> placed_;
 
  public:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/text_source.h"
@@ -98,6 +99,7 @@ class LogReader {
     if (!match) return false;
     LogRecord& record = state_.add(pattern_log.tool, {.text = line, .rank = rank_of_line(line)});
     record.iteration = match->step;
+    record.epoch = epoch_of_line(line);
     record.wall_ns = match->wall_ns;
     record.tokens_per_s = match->tokens_per_s;
     if (match->loss) set_loss(record, match->loss);
@@ -197,7 +199,21 @@ Error parts_only(std::string_view path, const JobLog& log) {
                         : "give the whole log, with the lines that report on a step"};
 }
 
-Error no_step(std::string_view path, const JobLog& log, const std::optional<PatternOffer>& offer) {
+// The work of the progress bars of a log that are not of training: "validation and loading".
+std::string other_bars(const JobLog& log) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> works = {
+      {{"lines_of_validation_bars", "validation"},
+       {"lines_of_loading_bars", "loading"},
+       {"lines_of_data_bars", "preparing data"},
+       {"lines_of_saving_bars", "saving"}}};
+  std::string out;
+  for (const auto& [note, work] : works)
+    if (log.notes.contains(std::string(note)))
+      out += (out.empty() ? "" : " and of ") + std::string(work);
+  return out;
+}
+
+Error no_step(const JobLog& log, std::string_view path, const std::optional<PatternOffer>& offer) {
   if (!log.timers.empty()) return parts_only(path, log);
   std::string tools;
   for (const LogDialect* dialect : log_dialects())
@@ -207,7 +223,10 @@ Error no_step(std::string_view path, const JobLog& log, const std::optional<Patt
       "; or lines with step_time_ms=…, one number a line, a CSV with a column such as "
       "step_time_ms, what stepscope train --json writes, or --log-pattern for lines of another "
       "program";
-  return {.what = "names no step time",
+  const std::string bars = other_bars(log);
+  return {.what = bars.empty()
+                      ? "names no step time"
+                      : "names no step time: it has progress bars of " + bars + ", not of training",
           .file = std::string(path),
           .hint = offer ? in_words(*offer) + "; or " + others : others};
 }
@@ -241,19 +260,16 @@ bool any_of_pattern(const JobLog& log) {
                              [](const LogRecord& r) { return r.tool == &pattern_log.tool; });
 }
 
-struct SettledLog {
-  JobLog log;
-  bool reports = false;  // some line reports on a step or a run
-};
-
-SettledLog settled(JobLog log) {
+void settle(JobLog& log) {
   leave_out_impossible(log);
   for (const LogDialect* dialect : log_dialects())
     if (dialect->settle != nullptr) dialect->settle(log);
-  const bool runs = log.run_s && log.run_steps_per_s;
-  const bool reports =
-      !log.records.empty() || runs || !log.communication.empty() || !log.profiles.empty();
-  return {std::move(log), reports};
+}
+
+// Whether any line reports on a job.
+bool reports(const JobLog& log) {
+  const bool runs = log.run_s && (log.run_steps_per_s || log.run_steps);
+  return !log.records.empty() || runs || !log.communication.empty() || !log.profiles.empty();
 }
 
 // The pattern of a reading; absent without one.
@@ -271,8 +287,8 @@ Error not_matched(std::string_view path) {
 }
 
 // Reads everything but the JSON of a trainer.
-Result<SettledLog> read_lines(ByteSource& source, std::string_view path, const StepReading& reading,
-                              const StopFlag* stop) {
+Result<JobLog> read_lines(ByteSource& source, std::string_view path, const StepReading& reading,
+                          const StopFlag* stop) {
   const auto pattern = pattern_of(reading);
   if (!pattern) return pattern.error();
   JobLog log = empty_log();
@@ -293,7 +309,8 @@ Result<SettledLog> read_lines(ByteSource& source, std::string_view path, const S
   log.text_bytes += *bytes;
   log.truncated = !source.damage().empty();
   if (*pattern && !any_of_pattern(log)) return not_matched(path);
-  return settled(std::move(log));
+  settle(log);
+  return log;
 }
 
 }  // namespace
@@ -323,9 +340,13 @@ std::vector<LogStep> LogFollower::take_steps() {
     if (all.of_tokens) all.steps.clear();  // rates without a time
     for (LogStep& step : all.steps) {
       if (step.record < next_record_) continue;
-      const bool again = step.cause == "restart";
+      const std::int32_t epoch =
+          step.record < log.records.size() ? log.records[step.record].epoch : -1;
+      const bool again = step.cause == restart_cause || step.cause == numbered_anew_cause ||
+                         (all.tool == &pattern_log.tool && epoch > last_epoch_);
       if (step.iteration >= 0 && step.iteration <= last_iteration_ && !again) continue;
       if (step.iteration >= 0) last_iteration_ = step.iteration;
+      last_epoch_ = epoch;
       fresh.push_back(std::move(step));
     }
     if (!fresh.empty()) tool_ = all.tool;
@@ -359,17 +380,16 @@ Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
     reader.finish();
   }
   if (*pattern && !any_of_pattern(log)) return not_matched(path);
-  auto done = settled(std::move(log));
-  if (!done.reports) return no_step(path, done.log, offer_pattern(text));
-  return std::move(done.log);
+  settle(log);
+  if (!reports(log)) return no_step(log, path, offer_pattern(text));
+  return log;
 }
 
 Result<JobLog> read_job_log(ByteSource& source, std::string_view path, const StepReading& reading,
                             const StopFlag* stop) {
-  auto read = read_lines(source, path, reading, stop);
-  if (!read) return read.error();
-  if (!read->reports) return no_step(path, read->log, std::nullopt);
-  return std::move(read->log);
+  auto log = read_lines(source, path, reading, stop);
+  if (log && !reports(*log)) return no_step(*log, path, std::nullopt);
+  return log;
 }
 
 Result<JobLog> read_job_log(const std::string& path, const StepReading& reading,
@@ -388,26 +408,30 @@ Result<JobLog> read_job_log(const std::string& path, const StepReading& reading,
     if (const std::string damage = (*source)->damage(); !damage.empty())
       return Error{.what = damage, .file = path, .hint = "copy the file again"};
     if (!taken) return taken.error();
-    auto done = settled(std::move(log));
-    if (!done.reports) return no_step(path, done.log, std::nullopt);
-    return std::move(done.log);
+    settle(log);
+    return reports(log) ? Result<JobLog>(std::move(log)) : no_step(log, path, std::nullopt);
   }
   source = open_source(path);
   if (!source) return source.error();
-  auto read = read_lines(**source, path, reading, stop);
-  if (!read) return read.error();
-  if (read->reports) return std::move(read->log);
+  auto log = read_lines(**source, path, reading, stop);
+  if (!log || reports(*log)) return log;
   source = open_source(path);
-  return no_step(path, read->log, source ? offer_pattern(**source) : std::nullopt);
+  return no_step(*log, path, source ? offer_pattern(**source) : std::nullopt);
 }
 
-Error no_step_time(const std::string& path) {
+Error no_step_time(const JobLog& log, const std::string& path) {
   Error error{.what = "reports on a job and tells no step time",
               .file = path,
               .hint = "log throughput or time stamps too (docs/reference/inputs.md)"};
   const auto source = open_source(path);
   if (const auto offer = source ? offer_pattern(**source) : std::nullopt)
     error.hint = in_words(*offer);
+  const auto trainer = std::ranges::find(log.tools, &hugging_face_log.tool, &LogToolLines::tool);
+  if (trainer != log.tools.end() && trainer->lines > 0)
+    error.hint =
+        "the Trainer's lines tell no time of a step: keep standard error, where its progress bar "
+        "stands, or "
+        "give trainer_state.json of the finished run (docs/reference/inputs.md)";
   return error;
 }
 

@@ -28,7 +28,7 @@ namespace stepscope {
 [[nodiscard]] Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
                                            const StepReading& reading = {});
 // The error of a log that reports on a job and has no step time.
-[[nodiscard]] Error no_step_time(const std::string& path);
+[[nodiscard]] Error no_step_time(const JobLog& log, const std::string& path);
 
 // The steps of the most trusted tool in the log.
 [[nodiscard]] LogSteps steps_of(const JobLog& log);

@@ -72,6 +72,9 @@ void take_remarks(const JobLog& log, const LogSteps& steps, StepTimes& times) {
     times.remarks.push_back("iteration numbers go back " +
                             counted_words(steps.launches.size() - 1, "time") +
                             ": the first step after each counts as a restart");
+  if (steps.numbered_anew > 0)
+    times.remarks.push_back("step numbers go back " + counted_words(steps.numbered_anew, "time") +
+                            ", where a launch or an epoch may begin");
   if (log.truncated) times.remarks.emplace_back("the end of the file is damaged");
 }
 
@@ -81,7 +84,8 @@ Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
   times.source = std::string(steps.tool->label) + ": " + steps.how;
   times.left_out = steps.left_out;
   for (const LogStep& step : steps.steps) {
-    const std::optional<double> rate = log.records[step.record].tokens_per_s;
+    std::optional<double> rate;  // a mean of the whole run has no record
+    if (step.record < log.records.size()) rate = log.records[step.record].tokens_per_s;
     take_step(times, step.wall_ns, step.cause, step.iteration,
               rate ? std::optional(*rate * step.wall_ns / giga) : std::nullopt);
   }

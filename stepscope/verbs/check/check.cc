@@ -338,7 +338,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   LogFacts& of = c.log.emplace();
   of.log = std::move(*log);
   of.steps = steps_of(of.log);
-  if (of.steps.steps.empty()) return no_step_time(c.input);
+  if (of.steps.steps.empty()) return no_step_time(of.log, c.input);
   take_time_of_steps(r, of.log, of.steps);
   of.account = account_of(of.log, of.steps);
   of.model = log_model(r, of.log, of.account);
