@@ -3,10 +3,14 @@
 // (lightning/pytorch/callbacks/progress/rich_progress.py), and tqdm as lines of a log
 // (tqdm_loggable/tqdm_logging.py), which levanter uses.
 #include <algorithm>
+#include <any>
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "stepscope/base/number_text.h"
+#include "stepscope/read/dialects/bar_steps.h"
+#include "stepscope/read/dialects/bar_work.h"
 #include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
@@ -26,16 +30,17 @@ std::optional<double> clock_time(std::string_view text) {
   return seconds;
 }
 
-// The epoch of a bar that restarts with each epoch: "Epoch 3:  10%|█  | 100/1000", "Epoch 3/10: …".
-std::int64_t epoch_of_bar(std::string_view before) {
-  constexpr std::string_view key = "Epoch ";
-  constexpr std::int64_t most = 1'000'000;
-  const std::size_t at = before.find(key);
-  if (at == std::string_view::npos) return 0;
-  const std::string_view rest = before.substr(at + key.size());
-  std::size_t digits = 0;
-  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
-  return std::clamp<std::int64_t>(clean_integer(rest.substr(0, digits)).value_or(0), 0, most);
+// The epoch of a bar that begins anew with each: "Epoch 3:", "Epoch 3/10:", "   3/400   17.9G …" of
+// YOLO. -1 without one.
+std::int32_t epoch_of_bar(std::string_view before) {
+  if (const std::int32_t epoch = epoch_of_line(before); epoch >= 0) return epoch;
+  std::string_view rest = trimmed(before);
+  const auto epoch = take_number<std::int32_t>(rest);
+  constexpr std::int32_t most = 1'000'000;
+  if (!epoch || *epoch < 0 || *epoch > most || !rest.starts_with('/')) return -1;
+  rest.remove_prefix(1);
+  const auto all = take_number<std::int32_t>(rest);
+  return all && *all >= *epoch && rest.starts_with(' ') ? *epoch : -1;
 }
 
 struct BarPlace {
@@ -44,10 +49,20 @@ struct BarPlace {
   std::int64_t total = 0;
 };
 
+// The number of the first epoch: 0 of Lightning and wherever an epoch 0 was seen, else 1.
+std::int64_t first_epoch(const LogTool& tool, std::int32_t epoch, LogState& state) {
+  std::any& kept = state.kept[&progress_bar_log.tool];
+  if (epoch == 0 || &tool == &lightning_log.tool) kept = true;
+  return kept.has_value() ? 0 : 1;
+}
+
 LogRecord& add_bar(const LogTool& tool, const LogLine& line, const BarPlace& place,
                    LogState& state) {
   LogRecord& record = state.add(tool, line);
-  record.iteration = epoch_of_bar(place.before) * place.total + place.done;
+  record.epoch = epoch_of_bar(place.before);
+  record.iteration = place.done;
+  if (record.epoch >= 0)
+    record.iteration += (record.epoch - first_epoch(tool, record.epoch, state)) * place.total;
   record.of_steps = place.total;
   count_line(state.log, tool);
   return record;
@@ -55,44 +70,89 @@ LogRecord& add_bar(const LogTool& tool, const LogLine& line, const BarPlace& pla
 
 constexpr std::int64_t most_bar_steps = 1'000'000'000'000;
 
-// " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]".
-bool take_progress_bar(const LogLine& line, LogState& state) {
-  // "100/1000 [01:23<12:30,  1.20it/s", parsed backwards from the unit.
-  const std::string_view text = line.text;
-  bool fast = false;
-  std::size_t unit = std::string_view::npos;
-  for (std::size_t at = text.rfind('/'); unit == std::string_view::npos;
-       at = text.rfind('/', at - 1)) {
-    if (at == std::string_view::npos || at == 0) return false;
-    fast = at >= 2 && text.substr(at - 2, 4) == "it/s";
-    if (fast)
-      unit = at - 2;
-    else if (text.substr(at - 1, 4) == "s/it")
-      unit = at - 1;
-  }
-  const std::size_t open = text.substr(0, unit).rfind('[');
-  if (open == std::string_view::npos) return false;
-  const std::string_view inside = text.substr(open + 1, unit - open - 1);
-  const std::size_t comma = inside.find(',');
+// The time of a step by the rate " 1.20it/s" or " 5.01s/it". Absent where the line was cut in
+// it.
+// "?it/s": no rate is known yet.
+std::optional<double> ns_of_rate(std::string_view text) {
+  std::string_view rest = trimmed(text);
+  const auto rate = take_number<double>(rest);
+  if (!rate || !(*rate > 0) || !std::isfinite(*rate)) return std::nullopt;
+  if (rest.starts_with("it/s")) return 1e9 / *rate;
+  return rest.starts_with("s/it") ? std::optional(1e9 * *rate) : std::nullopt;
+}
+
+// The digits that a text ends with.
+std::string_view digits_at_end(std::string_view text) {
+  std::size_t begin = text.size();
+  while (begin > 0 && is_digit(text[begin - 1])) --begin;
+  return text.substr(begin);
+}
+
+struct TqdmBar {
+  BarPlace place{};
+  double elapsed_s = 0;
+  std::string_view rate{};  // and what follows it
+};
+
+// A bar whose bracket is at `open`: " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]".
+std::optional<TqdmBar> bar_at(std::string_view text, std::size_t open) {
+  const std::string_view inside = text.substr(open + 1);
   const std::size_t left = inside.find('<');
-  if (comma == std::string_view::npos || left == std::string_view::npos || left > comma)
-    return false;
-  const auto rate = clean_number(inside.substr(comma + 1));
+  if (left == std::string_view::npos) return std::nullopt;
   const auto elapsed = clock_time(trimmed(inside.substr(0, left)));
-  const std::string_view before = trimmed(text.substr(0, open));
-  const std::size_t slash = before.rfind('/');
-  if (!rate || !elapsed || !(*rate > 0) || !std::isfinite(*rate) || slash == std::string_view::npos)
-    return false;  // "?it/s": no rate is known yet
-  std::size_t number = slash;
-  while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
-  const auto done = clean_integer(before.substr(number, slash - number));
-  const auto total = clean_integer(before.substr(slash + 1));
-  if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps) return false;
+  std::string_view before = trimmed(text.substr(0, open));
+  const std::string_view total_digits = digits_at_end(before);
+  before.remove_suffix(total_digits.size());
+  if (!elapsed || !before.ends_with('/')) return std::nullopt;
+  before.remove_suffix(1);
+  const std::string_view done_digits = digits_at_end(before);
+  before.remove_suffix(done_digits.size());
+  if (!before.empty() && before.back() != ' ' && before.back() != '|') return std::nullopt;
+  const auto done = clean_integer(done_digits);
+  const auto total = clean_integer(total_digits);
+  if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps)
+    return std::nullopt;
+  const std::size_t comma = inside.find(',', left);
+  return TqdmBar{.place = {.before = before, .done = *done, .total = *total},
+                 .elapsed_s = *elapsed,
+                 .rate = comma == std::string_view::npos ? "" : inside.substr(comma + 1)};
+}
+
+// The text of a bar before its percentage, without another bar before it.
+std::string_view description_of_bar(std::string_view before) {
+  std::size_t end = before.rfind("%|");
+  if (end == std::string_view::npos) end = before.size();
+  std::string_view text = before.substr(0, end);
+  text.remove_suffix(digits_at_end(text).size());
+  if (const std::size_t other = text.rfind("%|"); other != std::string_view::npos) {
+    const std::size_t close = text.find(']', other);
+    text.remove_prefix(close == std::string_view::npos ? other : close + 1);
+  }
+  return text;
+}
+
+// The last bar of a line. A terminal's edge may cut it behind "<".
+bool take_progress_bar(const LogLine& line, LogState& state) {
+  const std::string_view text = line.text;
+  constexpr int most_tries = 16;
+  std::optional<TqdmBar> bar;
+  std::size_t open = text.rfind('[');
+  for (int tries = 0; tries < most_tries && open != std::string_view::npos; ++tries) {
+    bar = bar_at(text, open);
+    if (bar || open == 0) break;
+    open = text.rfind('[', open - 1);
+  }
+  if (!bar || trimmed(bar->rate).starts_with('?')) return false;
+  const std::string_view description = description_of_bar(bar->place.before);
+  if (const char* const work = other_work(description)) {
+    state.note(work);
+    return false;
+  }
+  bar->place.before = description;
   const LogTool& tool = contains(text, "v_num=") ? lightning_log.tool : progress_bar_log.tool;
-  LogRecord& record =
-      add_bar(tool, line, {.before = before, .done = *done, .total = *total}, state);
-  record.elapsed_s = *elapsed;
-  record.wall_ns = fast ? 1e9 / *rate : 1e9 * *rate;
+  LogRecord& record = add_bar(tool, line, bar->place, state);
+  record.elapsed_s = bar->elapsed_s;
+  record.wall_ns = ns_of_rate(bar->rate);
   return true;
 }
 
@@ -123,6 +183,10 @@ bool take_rich_bar(const LogLine& line, LogState& state) {
   const auto done = clean_integer(place.substr(0, slash));
   const auto total = clean_integer(place.substr(slash + 1));
   if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps) return false;
+  if (const char* const work = other_work(before)) {
+    state.note(work);
+    return false;
+  }
   LogRecord& record =
       add_bar(lightning_log.tool, line, {.before = before, .done = *done, .total = *total}, state);
   record.elapsed_s = *elapsed;
@@ -168,6 +232,10 @@ bool take_loggable_bar(const LogLine& line, LogState& state) {
   const std::string_view clock = text.substr(elapsed_at + 9);
   const auto elapsed = clock_time(clock.substr(0, clock.find(' ')));
   if (!elapsed) return false;
+  if (const char* const work = other_work(before)) {
+    state.note(work);
+    return false;
+  }
   const bool training = trimmed(before) == "train";
   LogRecord& record = add_bar(training ? levanter_log.tool : progress_bar_log.tool, line,
                               {.before = {}, .done = *done, .total = total.value_or(0)}, state);
@@ -182,9 +250,9 @@ bool take_loggable_bar(const LogLine& line, LogState& state) {
   return true;
 }
 
-// The training bar is the one that runs longest. Other lines show whose bar it is: the Trainer
-// prints dicts, and those without a number are placed by the bar's position; Lightning prints v_num
-// in some of its lines.
+// The training bar is the one that runs longest, but for bars of other work. Other lines show whose
+// bar it is: the Trainer prints dicts, and those without a number are placed by the bar's position;
+// Lightning prints v_num in some of its lines.
 void settle_bars(JobLog& log) {
   std::int64_t total = 0;
   double longest = -1;
@@ -214,25 +282,28 @@ void settle_bars(JobLog& log) {
 }
 
 constexpr std::array progress_bar_words = {
+    LogWord{"%|", take_progress_bar},  // a terminal's edge may cut what follows
     LogWord{"it/s]", take_progress_bar},       LogWord{"s/it]", take_progress_bar},
     LogWord{"it/s, ", take_progress_bar},  // the text behind it is the program's
     LogWord{"s/it, ", take_progress_bar},      LogWord{" • ", take_rich_bar},
     LogWord{"Progress on:", take_loggable_bar}};
 
-constexpr std::string_view bar_mean = "the moving mean of its progress bar";
+LogSteps lightning_steps(const JobLog& log) { return steps_of_bars(log, lightning_log); }
+LogSteps levanter_steps(const JobLog& log) { return steps_of_bars(log, levanter_log); }
+LogSteps progress_bar_steps(const JobLog& log) { return steps_of_bars(log, progress_bar_log); }
 
 }  // namespace
 
 const LogDialect lightning_log = {.tool = {.name = "lightning", .label = "Lightning"},
-                                  .how = bar_mean};
+                                  .steps = lightning_steps};
 
 const LogDialect levanter_log = {.tool = {.name = "levanter", .label = "levanter"},
-                                 .how = bar_mean};
+                                 .steps = levanter_steps};
 
 const LogDialect progress_bar_log = {.tool = {.name = "progress_bar", .label = "a progress bar"},
                                      .words = progress_bar_words,
-                                     .how = bar_mean,
                                      .is_tool = false,
+                                     .steps = progress_bar_steps,
                                      .settle = settle_bars};
 
 }  // namespace stepscope

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/dialects/bar_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+// The lines of one bar. Several processes may mix theirs.
+struct OneBar {
+  std::vector<std::size_t> lines{};  // records
+  std::vector<std::size_t> ahead{};  // records that count more than all before them
+  std::int64_t most_done = 0;
+  double longest_s = 0;
+  bool launch = false;  // a launch begins here, not an epoch
+  bool anew = false;    // the count begins anew, and no line says why
+  bool shared = false;  // the count goes back while its time goes on
+};
+
+// The steps of a bar's line since the bar began.
+std::int64_t done_of(const LogRecord& r) {
+  return r.of_steps > 0 && r.iteration > 0 ? (r.iteration - 1) % r.of_steps + 1 : r.iteration;
+}
+
+bool is_complete(const OneBar& bar, const LogRecord& of) {
+  return of.of_steps > 0 && bar.most_done == of.of_steps;
+}
+
+// Whether a line continues a bar. Bars of several processes begin up to some seconds apart.
+bool continues(const OneBar& bar, const LogRecord& last, const LogRecord& line) {
+  if (line.launch != last.launch) return false;
+  const double elapsed = *line.elapsed_s;
+  if (line.epoch < 0 && is_complete(bar, last))
+    return done_of(line) < bar.most_done ? elapsed >= bar.longest_s
+                                         : std::fabs(elapsed - bar.longest_s) <= 1;
+  return elapsed + std::clamp(bar.longest_s / 2, 2.0, 10.0) >= bar.longest_s;
+}
+
+// The rank with the most lines. Each rank shows the same steps.
+std::int32_t telling_rank(const JobLog& log, std::span<const std::size_t> lines) {
+  std::map<std::int32_t, std::size_t> counts;
+  for (const std::size_t i : lines) ++counts[log.records[i].rank];
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  return most == counts.end() ? -1 : most->first;
+}
+
+std::vector<OneBar> bars_of(const JobLog& log, std::span<const std::size_t> lines) {
+  const std::int32_t rank = telling_rank(log, lines);
+  std::vector<OneBar> bars;
+  std::map<std::int32_t, std::size_t> of_epoch;  // the last bar of each
+  for (const std::size_t i : lines) {
+    const LogRecord& r = log.records[i];
+    if (r.rank != rank) continue;
+    const auto [found, first] = of_epoch.try_emplace(r.epoch, bars.size());
+    if (!first) {
+      const OneBar& last = bars[found->second];
+      const LogRecord& of = log.records[last.lines.back()];
+      if (!continues(last, of, r)) found->second = bars.size();
+    }
+    if (found->second == bars.size()) {
+      OneBar bar;
+      if (!bars.empty()) {
+        const LogRecord& before = log.records[bars.back().lines.back()];
+        bar.launch = r.launch != before.launch;
+        bar.anew = !bar.launch && (!first || r.epoch < before.epoch);
+      }
+      bars.push_back(std::move(bar));
+    }
+    OneBar& bar = bars[found->second];
+    const std::int64_t done = done_of(r);
+    bar.lines.push_back(i);
+    bar.longest_s = std::max(bar.longest_s, *r.elapsed_s);
+    if (done > bar.most_done) {
+      bar.ahead.push_back(i);
+      bar.most_done = done;
+    } else if (done < bar.most_done) {
+      bar.shared = true;
+    }
+  }
+  return bars;
+}
+
+// levanter prints three digits of a count: "1.23kit".
+double count_resolution(const LogRecord& r) {
+  const double done = static_cast<double>(done_of(r));
+  if (r.tool != &levanter_log.tool || done < 1000) return 0;
+  return std::pow(10, std::floor(std::log10(done)) - 2);
+}
+
+const char* cause_between(const JobLog& log, const OneBar& bar, std::size_t from, std::size_t to) {
+  bool saved = false;
+  bool evaluated = false;
+  for (auto at = std::ranges::upper_bound(bar.lines, from); at != bar.lines.end() && *at <= to;
+       ++at) {
+    saved = saved || log.records[*at].saved;
+    evaluated = evaluated || log.records[*at].evaluated;
+  }
+  return saved ? "checkpoint" : evaluated ? "eval" : "";
+}
+
+// The steps between pairs of lines that are far enough apart for their whole seconds: 20 s give
+// 5 %. A short bar has fewer seconds; of less than five it says nothing.
+std::vector<LogStep> windows_of(const JobLog& log, const OneBar& bar) {
+  std::vector<LogStep> steps;
+  if (bar.ahead.size() < 2) return steps;
+  const auto elapsed = [&](std::size_t record) { return *log.records[record].elapsed_s; };
+  const double whole_s = elapsed(bar.ahead.back()) - elapsed(bar.ahead.front());
+  const double least_s = std::clamp(whole_s / 10, 5.0, 20.0);
+  constexpr double least_counts = 10;
+  const auto window = [&](std::size_t from, std::size_t to) {
+    const LogRecord& end = log.records[to];
+    const std::int64_t count = done_of(end) - done_of(log.records[from]);
+    return LogStep{.iteration = end.iteration,
+                   .steps = count,
+                   .wall_ns = (elapsed(to) - elapsed(from)) * giga / static_cast<double>(count),
+                   .record = to,
+                   .cause = cause_between(log, bar, from, to)};
+  };
+  std::size_t from = bar.ahead.front();
+  std::size_t last_from = from;
+  for (const std::size_t to : bar.ahead) {
+    const LogRecord& end = log.records[to];
+    const auto count = static_cast<double>(done_of(end) - done_of(log.records[from]));
+    if (count < 1 || elapsed(to) - elapsed(from) < least_s ||
+        count < least_counts * count_resolution(end))
+      continue;
+    steps.push_back(window(from, to));
+    last_from = std::exchange(from, to);
+  }
+  // The rest, which is shorter, belongs to the last.
+  if (!steps.empty() && from != bar.ahead.back())
+    steps.back() = window(last_from, bar.ahead.back());
+  return steps;
+}
+
+// The mean that a closed bar prints; absent if its rate does not give its time.
+std::optional<LogStep> mean_of_closed(const JobLog& log, const OneBar& bar) {
+  const std::size_t record = bar.lines.back();
+  const LogRecord& r = log.records[record];
+  if (!is_complete(bar, r) || done_of(r) != r.of_steps) return std::nullopt;
+  const auto count = static_cast<double>(r.of_steps);
+  LogStep step{.iteration = r.iteration, .steps = r.of_steps, .record = record, .cause = {}};
+  constexpr double whole_seconds = 0.5;  // their error on either side of the half
+  const double error = whole_seconds / std::max(*r.elapsed_s, whole_seconds);
+  if (r.wall_ns) {
+    const double wall_s = *r.wall_ns / giga;
+    const double rate_error = 0.005 / std::max(wall_s, 1 / wall_s);  // it has two decimals
+    const double off_s = std::fabs(count * wall_s - *r.elapsed_s - whole_seconds);
+    if (off_s > whole_seconds + count * wall_s * rate_error) return std::nullopt;
+    step.wall_ns = *r.wall_ns;
+    if (rate_error <= error) return step;
+  }
+  constexpr double most_error = 0.05;
+  if (error > most_error) return std::nullopt;
+  step.wall_ns = (*r.elapsed_s + whole_seconds) * giga / count;
+  return step;
+}
+
+// Appends the steps of bars in turn.
+class BarSteps {
+ public:
+  explicit BarSteps(const LogDialect& dialect) { out_.tool = &dialect.tool; }
+
+  // With the steps of each bar in turn.
+  void put(const OneBar& bar, std::vector<LogStep> steps) {
+    launch_ = launch_ || bar.launch;
+    anew_ = anew_ || bar.anew;
+    shared_ = shared_ || bar.shared;
+    for (LogStep& step : steps) {
+      if (!is_step(step.wall_ns)) {
+        ++out_.left_out;
+        continue;
+      }
+      if (out_.steps.empty() || launch_) {
+        out_.launches.push_back(out_.steps.size());
+        if (!out_.steps.empty()) step.cause = restart_cause;
+      } else if (anew_) {
+        ++out_.numbered_anew;
+        step.cause = numbered_anew_cause;
+      }
+      launch_ = anew_ = false;
+      out_.steps.push_back(std::move(step));
+    }
+  }
+
+  // `how` without its end: "the elapsed time of".
+  LogSteps finish(std::string_view how, std::string_view behind) {
+    // Numbers that begin anew name no step.
+    if (out_.numbered_anew > 0)
+      for (LogStep& step : out_.steps) step.iteration = -1;
+    out_.how = std::string(how) +
+               (shared_ ? " several bars whose lines are mixed" : " its progress bar") +
+               std::string(behind);
+    return std::move(out_);
+  }
+
+ private:
+  LogSteps out_;
+  bool launch_ = false;
+  bool anew_ = false;
+  bool shared_ = false;
+};
+
+std::vector<std::size_t> bar_lines(const JobLog& log, const LogDialect& dialect,
+                                   bool (*wanted)(const LogRecord&)) {
+  std::vector<std::size_t> lines;
+  for (std::size_t i = 0; i < log.records.size(); ++i) {
+    const LogRecord& r = log.records[i];
+    if (r.tool == &dialect.tool && r.iteration > 0 && r.elapsed_s && wanted(r)) lines.push_back(i);
+  }
+  return lines;
+}
+
+void name_ranks(const JobLog& log, std::span<const std::size_t> lines, LogSteps& steps) {
+  for (const std::size_t i : lines)
+    if (log.records[i].rank >= 0) steps.ranks.push_back(log.records[i].rank);
+  std::ranges::sort(steps.ranks);
+  const auto again = std::ranges::unique(steps.ranks);
+  steps.ranks.erase(again.begin(), again.end());
+}
+
+// The first step weighs more than 1 % in the mean of lines that counted fewer steps than this.
+constexpr std::int64_t first_step_weighs = 10;
+
+// The moving means of a bar: one a count, the largest if several processes print it.
+std::vector<LogStep> moving_means(const JobLog& log, const OneBar& bar, std::int64_t least_done) {
+  std::map<std::int64_t, LogStep> by_count;
+  for (const std::size_t i : bar.lines) {
+    const LogRecord& r = log.records[i];
+    if (!r.wall_ns || done_of(r) < least_done) continue;
+    LogStep& step = by_count[r.iteration];
+    if (step.wall_ns >= *r.wall_ns) continue;
+    step = {.iteration = r.iteration,
+            .steps = 1,
+            .wall_ns = *r.wall_ns,
+            .record = i,
+            .cause = r.saved       ? "checkpoint"
+                     : r.evaluated ? "eval"
+                                   : ""};
+  }
+  std::vector<LogStep> steps;
+  for (auto& [count, step] : by_count) steps.push_back(std::move(step));
+  return steps;
+}
+
+bool any_bar_line(const LogRecord& /*record*/) { return true; }
+
+bool is_bar_line(const LogRecord& record) { return record.of_steps > 0; }
+
+}  // namespace
+
+LogSteps steps_between_lines(const JobLog& log, const LogDialect& dialect,
+                             bool (*wanted)(const LogRecord&)) {
+  const std::vector<std::size_t> lines = bar_lines(log, dialect, wanted);
+  BarSteps placed(dialect);
+  bool closed_only = true;
+  for (const OneBar& bar : bars_of(log, lines)) {
+    std::vector<LogStep> steps = windows_of(log, bar);
+    closed_only = closed_only && steps.empty();
+    if (steps.empty())
+      if (auto mean = mean_of_closed(log, bar)) steps.push_back(*std::move(mean));
+    placed.put(bar, std::move(steps));
+  }
+  LogSteps out =
+      placed.finish(closed_only ? "the mean since the begin of" : "the elapsed time of", "");
+  name_ranks(log, lines, out);
+  return out;
+}
+
+LogSteps steps_of_bars(const JobLog& log, const LogDialect& dialect) {
+  const bool of_trainer = &dialect == &hugging_face_log;  // its dicts are no bars
+  bool (*const wanted)(const LogRecord&) = of_trainer ? is_bar_line : any_bar_line;
+  LogSteps timed = steps_between_lines(log, dialect, wanted);
+  if (!timed.steps.empty()) return timed;
+  const std::vector<std::size_t> lines = bar_lines(log, dialect, wanted);
+  const bool settled = std::ranges::any_of(lines, [&](std::size_t i) {
+    const LogRecord& r = log.records[i];
+    return r.wall_ns && done_of(r) >= first_step_weighs;
+  });
+  BarSteps placed(dialect);
+  for (const OneBar& bar : bars_of(log, lines))
+    placed.put(bar, moving_means(log, bar, settled ? first_step_weighs : 0));
+  LogSteps out =
+      placed.finish("the moving mean of", settled ? "" : ", in which its first step still weighs");
+  name_ranks(log, lines, out);
+  return out;
+}
+
+}  // namespace stepscope
