@@ -66,7 +66,7 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
     a.throughput_from = "printed for one device x devices";
   } else if (log.run_tokens_per_s) {
     a.tokens_per_s = log.run_tokens_per_s;
-    a.throughput_from = "printed for the whole run";
+    a.throughput_from = "of the whole run";
   }
   if (!a.samples_per_s && log.run_samples_per_s) a.samples_per_s = log.run_samples_per_s;
   // DeepSpeed divides the batch by the time its timers measured in one step.

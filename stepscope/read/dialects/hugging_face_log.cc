@@ -2,24 +2,62 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/bytes/json_members.h"
+#include "stepscope/read/dialects/bar_steps.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
 namespace {
 
-// The value of a Python dict's key: a number, possibly in quotes.
-std::optional<double> value_of(std::string_view dict, std::string_view key) {
+// The text of a Python dict's value, without its quotes. Empty without the key.
+std::string_view dict_text(std::string_view dict, std::string_view key) {
   const std::size_t at = dict.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
+  if (at == std::string_view::npos) return {};
   std::string_view rest = trimmed(dict.substr(at + key.size()));
   rest = trimmed(rest.substr(0, rest.find_first_of(",}")));
   if (rest.size() >= 2 && (rest.front() == '\'' || rest.front() == '"') &&
       rest.back() == rest.front())
     rest = rest.substr(1, rest.size() - 2);
-  return clean_number(rest);
+  return rest;
+}
+
+// The value of a Python dict's key: a number, possibly in quotes.
+std::optional<double> value_of(std::string_view dict, std::string_view key) {
+  return clean_number(dict_text(dict, key));
+}
+
+// "1h 2m 3s" in seconds (format_time of ms-swift).
+std::optional<double> spelled_time(std::string_view text) {
+  double seconds = 0;
+  constexpr std::string_view units = "dhms";
+  constexpr std::array<double, 4> unit_s = {86400, 3600, 60, 1};
+  std::size_t next = 0;
+  for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
+    const auto count = take_number<std::int64_t>(text);
+    const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.front(), next);
+    if (!count || *count < 0 || *count > 1'000'000'000 || unit == std::string_view::npos)
+      return std::nullopt;
+    seconds += static_cast<double>(*count) * unit_s[unit];
+    next = unit + 1;
+    text.remove_prefix(1);
+  }
+  return next > 0 ? std::optional(seconds) : std::nullopt;
+}
+
+// The number of the step in a dict, where a callback adds it: ms-swift's '15/1000', 'step'. -1
+// without one.
+std::int64_t step_of(std::string_view dict) {
+  const std::string_view place = dict_text(dict, "'global_step/max_steps':");
+  if (const auto step = clean_integer(place.substr(0, place.find('/'))); step && *step >= 0)
+    return *step;
+  for (const std::string_view key : {"'global_step':", "'step':"})
+    if (const auto step = clean_integer(dict_text(dict, key)); step && *step >= 0) return *step;
+  return -1;
 }
 
 void take_means(JobLog& log, auto value) {
@@ -36,8 +74,10 @@ void take_means(JobLog& log, auto value) {
 
 // What TRL's trainers (step_time in trl/trainer/grpo_trainer.py) and axolotl
 // (axolotl/utils/callbacks/tokens_per_second.py, core/trainers/mixins) add to the Trainer's dict.
-constexpr std::array<LogField, 5> dict_fields = {{
+// Liger-Kernel adds the tokens/s of all devices (examples/huggingface/callback.py).
+constexpr std::array<LogField, 6> dict_fields = {{
     {"'step_time':", &LogRecord::wall_ns, 1e9},
+    {"'step_tokens_per_second':", &LogRecord::tokens_per_s},
     {"'tokens_per_second_per_gpu':", &LogRecord::tokens_per_s_device},
     {"'tokens/train_per_sec_per_gpu':", &LogRecord::tokens_per_s_device},
     {"'memory/max_allocated (GiB)':", &LogRecord::memory_bytes, gib_bytes},
@@ -63,6 +103,7 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   if (dict.find("'train_runtime'") != std::string_view::npos) {
     take_means(state.log,
                [&](const char* key) { return value_of(dict, '\'' + std::string(key) + "':"); });
+    if (const std::int64_t steps = step_of(dict); steps > 0) state.log.run_steps = steps;
     return true;
   }
   const auto loss = value_of(dict, "'loss':");
@@ -72,32 +113,96 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   }
   LogRecord& record = state.add(hugging_face_log.tool, line);
   set_loss(record, loss);
+  record.iteration = step_of(dict);
+  if (record.iteration >= 0) record.stamp = stamp_of_line(line.text);
+  record.elapsed_s = spelled_time(dict_text(dict, "'elapsed_time':"));
   for (const LogField& field : dict_fields) {
     const auto value = value_of(dict, field.name);
     if (value && *value > 0) set_amount(record, field, value);
   }
+  if (record.elapsed_s && !record.wall_ns) {
+    // ms-swift: a mean since the begin.
+    const auto speed = value_of(dict, "'train_speed(iter/s)':");
+    const auto time = value_of(dict, "'train_speed(s/it)':");
+    if (speed && *speed > 0) record.wall_ns = giga / *speed;
+    if (time && *time > 0) record.wall_ns = giga * *time;
+  }
   return true;
 }
 
-LogSteps hugging_face_steps(const JobLog& log) {
-  const auto of_bar = [](const LogRecord& r) { return r.wall_ns && r.of_steps > 0; };
-  const auto of_dict = [](const LogRecord& r) { return r.wall_ns && r.of_steps == 0; };
-  LogSteps steps = place_steps(log, hugging_face_log, StepsBy::lines, "step_time", of_dict);
-  if (steps.steps.empty())
-    steps = place_steps(log, hugging_face_log, StepsBy::lines,
-                        "the moving mean of its progress bar", of_bar);
-  if (!steps.steps.empty() || !log.run_s || !log.run_steps_per_s) return steps;
-  const double count = std::round(*log.run_s * *log.run_steps_per_s);
-  if (!is_step(1e9 / *log.run_steps_per_s)) return steps;
-  steps.how = "the mean of the whole run";
+// The mean of a run, by its runtime and its steps, else by the rate that it prints.
+LogSteps mean_of_run(const JobLog& log) {
+  LogSteps steps;
+  LogStep step{.iteration = -1, .steps = 1, .record = log.records.size(), .cause = {}};
+  if (log.run_s && log.run_steps && *log.run_steps > 0) {
+    steps.how = "train_runtime / its steps";
+    step.steps = *log.run_steps;
+    step.wall_ns = *log.run_s * giga / static_cast<double>(step.steps);
+  } else if (log.run_s && log.run_steps_per_s) {
+    // speed_metrics() in transformers/trainer_utils.py rounds the rate to three decimals.
+    constexpr double half = 0.0005;
+    const double rate = *log.run_steps_per_s;
+    if (!(rate > half)) return steps;
+    const auto ms = [](double per_s) { return std::to_string(std::llround(1e3 / per_s)); };
+    steps.how = "the mean of the whole run by its rounded rate";
+    if (const double below = 1e3 / (rate + half), above = 1e3 / (rate - half);
+        std::llround(below) != std::llround(above) && above < 1e15)
+      steps.how += ", between " + ms(rate + half) + " and " + ms(rate - half) + " ms";
+    const double count = std::round(*log.run_s * rate);
+    steps.steps_rounded =
+        std::floor(*log.run_s * (rate + half)) > std::ceil(*log.run_s * (rate - half));
+    step.steps = std::max<std::int64_t>(1, count < 1e15 ? static_cast<std::int64_t>(count) : 1);
+    step.wall_ns = giga / rate;
+  }
+  if (!is_step(step.wall_ns)) return {};
+  steps.tool = &hugging_face_log.tool;
   steps.launches = {0};
-  steps.steps.push_back(
-      {.iteration = -1,
-       .steps = std::max<std::int64_t>(1, count < 1e15 ? static_cast<std::int64_t>(count) : 1),
-       .wall_ns = 1e9 / *log.run_steps_per_s,
-       .record = log.records.size(),
-       .cause = {}});
+  steps.steps.push_back(std::move(step));
   return steps;
+}
+
+// The mean since the begin, which ms-swift prints as a speed: of the last line.
+LogSteps mean_of_speed(const JobLog& log) {
+  LogSteps steps;
+  for (std::size_t i = log.records.size(); i > 0; --i) {
+    const LogRecord& r = log.records[i - 1];
+    if (!r.elapsed_s || !r.wall_ns || r.of_steps > 0 || r.iteration < 1) continue;
+    // Another time, or steps that an earlier run made, do not give the elapsed time.
+    const double whole_s = *r.wall_ns / giga * static_cast<double>(r.iteration);
+    if (std::fabs(whole_s - *r.elapsed_s) > 1 + 0.01 * *r.elapsed_s || !is_step(*r.wall_ns))
+      continue;
+    steps.tool = &hugging_face_log.tool;
+    steps.how = "train_speed, the mean since the begin";
+    steps.launches = {0};
+    steps.steps.push_back({.iteration = r.iteration,
+                           .steps = r.iteration,
+                           .wall_ns = *r.wall_ns,
+                           .record = i - 1,
+                           .cause = {}});
+    return steps;
+  }
+  return steps;
+}
+
+LogSteps hugging_face_steps(const JobLog& log) {
+  const auto of_dict = [](const LogRecord& r) {
+    return r.wall_ns && r.of_steps == 0 && !r.elapsed_s;
+  };
+  const auto of_swift = [](const LogRecord& r) { return r.elapsed_s && r.of_steps == 0; };
+  const auto numbered = [](const LogRecord& r) { return r.stamp && r.iteration >= 0; };
+  LogSteps steps = place_steps(log, hugging_face_log, StepsBy::lines, "step_time", of_dict);
+  if (!steps.steps.empty()) return steps;
+  steps = steps_of_bars(log, hugging_face_log);
+  if (!steps.steps.empty()) return steps;
+  steps = steps_between_lines(log, hugging_face_log, of_swift);
+  if (!steps.steps.empty()) {
+    steps.how = "differences of elapsed_time";
+    return steps;
+  }
+  steps = place_steps(log, hugging_face_log, StepsBy::stamps, by_stamps, numbered);
+  if (!steps.steps.empty()) return steps;
+  steps = mean_of_run(log);
+  return steps.steps.empty() ? mean_of_speed(log) : steps;
 }
 
 constexpr std::array hugging_face_words = {LogWord{"{'loss'", take_hugging_face_dict},
@@ -118,10 +223,26 @@ bool is_trainer_state(std::string_view head) {
 
 Result<Done> take_trainer_state(ByteSource& source, std::string_view path, JobLog& log) {
   bool listed = false;
-  JobLog whole;  // the means that stand outside of the history; those in it count first
+  JobLog whole;          // the means that stand outside of the history; those in it count first
+  double run_begin = 0;  // the step at which the run before ended, of several in one history
+  std::optional<double> steps_of_run;
+  std::optional<double> global_step;
+  std::optional<double> max_steps;
+  std::optional<double> tokens_seen;
+  bool several_runs = false;
+  const auto take_run = [&](const JsonValue& entry, std::optional<double> step) {
+    if (!json_number(entry, "train_runtime")) return;
+    count_line(log, hugging_face_log.tool);
+    steps_of_run.reset();
+    if (!step) return;
+    several_runs = run_begin > 0;
+    steps_of_run = *step - run_begin;
+    run_begin = *step;
+  };
   const auto take_entry = [&](const JsonValue& entry) {
     const auto step = json_number(entry, "step");
     take_means(log, [&](const char* key) { return json_number(entry, key); });
+    take_run(entry, step);
     const JsonValue* loss = entry.find("loss");
     if (loss == nullptr || !step || !(*step >= 0 && *step < 1e15)) return;
     LogRecord record;
@@ -137,13 +258,20 @@ Result<Done> take_trainer_state(ByteSource& source, std::string_view path, JobLo
     listed = listed || (history && item.value == nullptr);
     if (item.value == nullptr) return Done{};
     if (history && item.inner) take_entry(*item.value);
-    if (!item.inner)
-      take_means(whole, [&](const char* key) {
-        return item.key == key ? json_number(item.value) : std::nullopt;
-      });
+    if (item.inner) return Done{};
+    take_means(whole, [&](const char* key) {
+      return item.key == key ? json_number(item.value) : std::nullopt;
+    });
+    if (item.key == "train_runtime") count_line(log, hugging_face_log.tool);
+    if (item.key == "global_step") global_step = json_number(item.value);
+    if (item.key == "max_steps") max_steps = json_number(item.value);
+    if (item.key == "num_input_tokens_seen") tokens_seen = json_number(item.value);
     return Done{};
   };
-  constexpr std::array<std::string_view, 6> keys = {"log_history",
+  constexpr std::array<std::string_view, 9> keys = {"log_history",
+                                                    "global_step",
+                                                    "max_steps",
+                                                    "num_input_tokens_seen",
                                                     "train_runtime",
                                                     "train_samples_per_second",
                                                     "train_steps_per_second",
@@ -160,6 +288,14 @@ Result<Done> take_trainer_state(ByteSource& source, std::string_view path, JobLo
   for (const auto mean : {&JobLog::run_s, &JobLog::run_samples_per_s, &JobLog::run_steps_per_s,
                           &JobLog::run_tokens_per_s, &JobLog::run_flops})
     if (!(log.*mean)) log.*mean = whole.*mean;
+  // A run may stop before max_steps.
+  const std::optional<double> steps = steps_of_run   ? steps_of_run
+                                      : several_runs ? std::nullopt
+                                      : global_step  ? global_step
+                                                     : max_steps;
+  if (steps && *steps >= 1 && *steps < 1e15) log.run_steps = static_cast<std::int64_t>(*steps);
+  if (!log.run_tokens_per_s && !several_runs && log.run_s && tokens_seen && *tokens_seen > 0)
+    log.run_tokens_per_s = *tokens_seen / *log.run_s;
   return Done{};
 }
 

@@ -297,7 +297,8 @@ TEST(JobLog, OfTheHuggingFaceTrainer) {
   EXPECT_EQ(walls(steps), (Doubles{0.8e9, 0.625e9, 2e9}));
   EXPECT_EQ(iterations(steps), (Numbers{2, 3, 4}));
   EXPECT_EQ(causes(steps), (Texts{"", "", "eval"}));
-  EXPECT_EQ(log.notes.at("lines_of_other_progress_bars"), 2U);
+  EXPECT_EQ(log.notes.at("lines_of_other_progress_bars"), 1U);
+  EXPECT_EQ(log.notes.at("lines_of_loading_bars"), 1U);
   Doubles losses;
   Numbers at;
   for (const LogRecord& r : log.records)
@@ -324,7 +325,7 @@ TEST(JobLog, OfTrainerStateJson) {
   const LogSteps steps = steps_of(log);
   EXPECT_EQ(walls(steps), Doubles{2.5e9});
   EXPECT_EQ(steps.steps[0].steps, 20);
-  EXPECT_EQ(steps.how, "the mean of the whole run");
+  EXPECT_EQ(steps.how, "train_runtime / its steps");
   EXPECT_FALSE(parse_job_log(R"({"best_model_checkpoint": 3})", "x"));
 }
 
