@@ -66,6 +66,16 @@ Message steps_sentence(const CheckResult& c, Value too_few) {
   if (c.log && c.log->steps.of_tokens)
     return msg::tokens_timed(arm.steps, Nanoseconds(arm.median_ns),
                              format_count(1e9 / arm.median_ns), std::move(too_few));
+  std::int64_t most = 1;
+  bool varies = false;
+  if (c.log) {
+    const std::vector<LogStep>& steps = c.log->steps.steps;
+    for (const LogStep& step : steps) most = std::max(most, step.steps);
+    varies = std::ranges::any_of(steps, [&](const LogStep& s) { return s.steps != most; });
+    if (steps.size() == 1 && most > 1)
+      return msg::one_mean(Nanoseconds(arm.median_ns), most, c.log->steps.steps_rounded,
+                           std::move(too_few));
+  }
   // A median over both sides of a change is a time that no step took.
   if (c.log && !c.log->account.changes.empty()) {
     const LogChange& last = c.log->account.changes.back();
@@ -73,11 +83,11 @@ Message steps_sentence(const CheckResult& c, Value too_few) {
                               step_name(last.iteration), Digits{arm.n_eff}, std::move(too_few));
   }
   const ArmWarmUp warm_up = warm_up_of(arm);
-  return msg::steps_counted(arm.steps, Nanoseconds(arm.median_ns),
-                            arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
-                            Digits{arm.n_eff}, std::move(too_few),
-                            value_if(warm_up.steps > 0, warm_up.steps),
-                            Digits{warm_up.times_as_long}, warm_up.faster);
+  return msg::steps_counted(
+      arm.steps, Nanoseconds(arm.median_ns),
+      arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(), Digits{arm.n_eff},
+      std::move(too_few), value_if(warm_up.steps > 0, warm_up.steps), Digits{warm_up.times_as_long},
+      warm_up.faster, value_if(most > 1, most), varies);
 }
 
 CheckLine steps_line(const CheckResult& c) {

@@ -196,18 +196,44 @@ Json log_tree(const LogFacts& r) {
 
 namespace {
 
+// ", means of 10 steps"; empty if each time is of one step.
+std::string means_in_words(const LogSteps& steps) {
+  if (steps.steps.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(steps.steps, {}, &LogStep::steps);
+  if (most.steps <= 1) return {};
+  const char* const about = steps.steps_rounded ? "about " : "";
+  if (steps.steps.size() == 1) return fmt::format(", the mean of {}{} steps", about, most.steps);
+  return fmt::format(", means of {}{} steps", least.steps == most.steps ? about : "up to ",
+                     most.steps);
+}
+
+// "step 50", "step 50 of epoch 2" where each epoch counts its steps anew.
+std::string place_in_words(const LogFacts& r, const LogStep& step) {
+  const bool program = r.steps.tool->name == "pattern";
+  const std::int32_t epoch =
+      step.record < r.log.records.size() ? r.log.records[step.record].epoch : -1;
+  return program && epoch >= 0 ? fmt::format("{} of epoch {}", step_name(step.iteration), epoch)
+                               : step_name(step.iteration);
+}
+
 std::string source_line(const LogFacts& r) {
   std::vector<std::string> tools;
   for (const LogToolLines& t : r.log.tools)
     if (t.lines > 0)
       tools.push_back(fmt::format("{} ({})", t.tool->label, counted(t.lines, "line")));
+  if (tools.empty()) tools.emplace_back(r.steps.tool->label);
   std::string out = fmt::format("Log of {}.", fmt::join(tools, ", "));
   const LogAccount& a = r.account;
-  out += fmt::format(" Step times: {}, {}", r.steps.tool->label, r.steps.how);
-  if (a.steps_per_record > 1) out += fmt::format(", means of {} steps", a.steps_per_record);
-  out += a.last_iteration >= 0
-             ? fmt::format("; {} to {}", step_name(a.first_iteration), a.last_iteration)
-             : std::string();
+  out += fmt::format(" Step times: {}, {}{}", r.steps.tool->label, r.steps.how,
+                     means_in_words(r.steps));
+  if (a.last_iteration >= 0) {
+    const std::string first = place_in_words(r, r.steps.steps.front());
+    const std::string last = place_in_words(r, r.steps.steps.back());
+    out += "; " + first;
+    if (first != last)
+      out += " to " +
+             (last.find("epoch") != std::string::npos ? last : std::to_string(a.last_iteration));
+  }
   if (!r.steps.ranks.empty()) out += fmt::format("; {}", ranks_in_words(r.steps.ranks));
   return out + '.';
 }
@@ -327,6 +353,11 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
                                   format_time(l.median_ns)));
     add_line(out, "launches", fmt::format("{}", fmt::join(parts, ", ")), width);
   }
+  if (r.steps.numbered_anew > 0)
+    add_line(out, "numbering",
+             fmt::format("step numbers go back {}, where a launch or an epoch may begin",
+                         counted(r.steps.numbered_anew, "time")),
+             width);
   constexpr std::size_t most_changes = 6;
   for (std::size_t i = 0; i < std::min(a.changes.size(), most_changes); ++i) {
     const LogChange& c = a.changes[i];
