@@ -43,8 +43,41 @@ text("fairseq_tpu.log",
 
 # DeepSpeed's lines of steps, and parts of steps alone.
 text("deepspeed_progress.log",
-     "".join(f"[2022-03-11 02:{6 + n}:08,985] [INFO] [logging.py:69:log_dist] [Rank 0] step={10 * n}, skipped=2, lr=[5e-05], mom=[[0.9, 0.999]]\n"
+     "".join(f"[2022-03-11 02:{6 + n:02}:08,985] [INFO] [logging.py:69:log_dist] [Rank 0] step={10 * n}, skipped=2, lr=[5e-05], mom=[[0.9, 0.999]]\n"
              for n in range(8)))
 text("deepspeed_micro_steps.log",
      "time (ms) | forward_microstep: 193.65 | backward_microstep: 329.25 | step_microstep: 0.92\n" * 7)
 text("verl_sft.log", "".join(f"step:{n} - train/loss:0.723 - train/lr(1e-3):0.0096 - train/time(s):{2.8 + n % 3 / 100:.2f}\n" for n in range(1, 20)))
+
+# Progress bars: two epochs whose bars show their last line, bars of other work, bars of several ranks, a slow first step,
+# a terminal's edge.
+YOLO = "      {0}/400      17.9G      1.720         10       1280: 100%|####| 60/60 [{1}<00:00,  {2}]\n"
+CLASS = "                 Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|####| 7/7 [09:01<00:00,  {0}]\n"
+text("bars_of_epochs.log", YOLO.format(1, "00:37", "1.61it/s") + CLASS.format("77.30s/it") + YOLO.format(2, "06:06", "6.11s/it"))
+text("validation_bar.log",
+     "".join(f"2026-06-14 22:33:{6 * n:02},424 - INFO: validation progress: {6 * n}%|##3 | {n}/17 [00:{6 * n:02}<01:20, 6.17s/it]\n"
+             for n in range(1, 9)) +
+     "Loading checkpoint shards: 100%|####| 8/8 [00:19<00:00,  2.36s/it]\n")
+text("mixed_bars.log",
+     "".join(f"| epoch 001:   0%| | {n + 39}/11265 [01:{55 + late}<9:15:41,  2.9{n + 2}s/it, loss=0.100]\n"
+             for n, late in ((0, 0), (-1, 1), (0, 2), (1, 4), (0, 3))))
+text("slow_first_step.log",
+     "".join(f"Epoch 0:   6%|5 | {n}/18 [00:{5 + 3 * n:02}<02:29,  {3 + 5.77 / n:.2f}s/it, v_num=7]\r" for n in range(1, 16)))
+text("cut_bars.log",
+     "".join(f"  1%|#     | {n}/203 [{n // 6:02}:{10 * n % 60:02}<16:46,  1{n % 10}.0{'1s/it'[:n % 6]}\n" for n in range(1, 30)))
+
+# The Hugging Face Trainer: the mean of a run, dicts without a time, and those of ms-swift.
+text("run_of_a_trainer.json",
+     '{"global_step": 768, "max_steps": 768, "log_history": [{"epoch": 1.0, "step": 768, "train_runtime": 5980.69, '
+     '"train_steps_per_second": 0.128}]}\n')
+text("dicts_without_a_time.log",
+     "".join(f"{{'loss': 1.{99 - n}, 'learning_rate': 6.3e-06, 'epoch': 0.{n:02}}}\n" for n in range(1, 30)))
+text("dicts_of_swift.log",
+     "".join(f"{{'loss': 1.{99 - n}, 'epoch': 0.{n:02}, 'global_step/max_steps': '{10 * n}/1000', 'elapsed_time': "
+             f"'{(30 * n + 50) // 60}m {(30 * n + 50) % 60}s', 'train_speed(iter/s)': {10 * n / (30 * n + 50):.6f}}}\n"
+             for n in range(1, 30)))
+
+# Each epoch counts its steps anew.
+text("epochs_of_words.log",
+     "".join(f"epoch={epoch} pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for epoch in (1, 2) for n in range(1, 21)))
+text("words_anew.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for run in (1, 2) for n in range(1, 21)))
