@@ -136,6 +136,13 @@ TEST(BarSteps, BarsOfOtherWorkAreNotOfTraining) {
             "training");
 }
 
+TEST(BarSteps, ABarOfOtherUnitsCountsNoSteps) {
+  EXPECT_FALSE(
+      parse_job_log(" 45%|## | 450/1000 [00:10<00:12, 44.10 examples/s]\n"
+                    " 55%|## | 550/1000 [00:30<00:12, 44.10 examples/s]\n",
+                    "log"));
+}
+
 TEST(BarSteps, WordsOfTrainingAndOfFiguresAreNoOtherWork) {
   for (const char* before : {"Training (eval every 5): ", "Epoch 3 val loss 0.31: ", "Steps: ",
                              "[evaluate.py:33] Epoch 3: ", "val_loss=0.31 ", "Loss: 0.52: "})

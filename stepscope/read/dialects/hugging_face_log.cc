@@ -146,7 +146,7 @@ LogSteps mean_of_run(const JobLog& log) {
     const auto ms = [](double per_s) { return std::to_string(std::llround(1e3 / per_s)); };
     steps.how = "the mean of the whole run by its rounded rate";
     if (const double below = 1e3 / (rate + half), above = 1e3 / (rate - half);
-        std::llround(below) != std::llround(above) && above < 1e15)
+        above < 1e15 && std::llround(below) != std::llround(above))
       steps.how += ", between " + ms(rate + half) + " and " + ms(rate - half) + " ms";
     const double count = std::round(*log.run_s * rate);
     steps.steps_rounded =

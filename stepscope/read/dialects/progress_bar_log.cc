@@ -81,6 +81,18 @@ std::optional<double> ns_of_rate(std::string_view text) {
   return rest.starts_with("s/it") ? std::optional(1e9 * *rate) : std::nullopt;
 }
 
+// Whether a rate, perhaps cut at the terminal's edge, is of steps: "44.1 examples/s" is not, and
+// "?it/s" knows none yet.
+bool is_rate_of_steps(std::string_view text) {
+  std::string_view rest = trimmed(text);
+  if (rest.empty()) return true;
+  if (!take_number<double>(rest)) return false;
+  constexpr std::array<std::string_view, 2> units = {"it/s", "s/it"};
+  return std::ranges::any_of(units, [&](std::string_view unit) {
+    return rest.starts_with(unit) || unit.starts_with(rest);
+  });
+}
+
 // The digits that a text ends with.
 std::string_view digits_at_end(std::string_view text) {
   std::size_t begin = text.size();
@@ -142,7 +154,7 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
     if (bar || open == 0) break;
     open = text.rfind('[', open - 1);
   }
-  if (!bar || trimmed(bar->rate).starts_with('?')) return false;
+  if (!bar || !is_rate_of_steps(bar->rate)) return false;
   const std::string_view description = description_of_bar(bar->place.before);
   if (const char* const work = other_work(description)) {
     state.note(work);
