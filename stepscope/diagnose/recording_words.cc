@@ -132,7 +132,7 @@ Message start_up_in_words(const StartUpSpan& span) {
   const std::string what = printable(short_kernel_name(span.what));
   switch (span.kind) {
     case StartUpKind::library:
-      return msg::sets_up_library(what);
+      return msg::sets_up_library(what, printable(span.most_in));
     case StartUpKind::code:
       return msg::loads_code(what);
     case StartUpKind::first_launch:
@@ -145,19 +145,9 @@ Message start_up_in_words(const StartUpSpan& span) {
   return {};
 }
 
-// Without marks of steps only the device's span counts, which may be a small part of the recording.
-Message span_sentence(const JobResult& job) {
-  const auto part = [](const RankResult& r) {
-    return share_of_time(r.steps.front().end - r.steps.front().start,
-                         r.recording.end - r.recording.start);
-  };
-  const RankResult* least = nullptr;
-  for (const RankResult& r : job.ranks)
-    if (is_window(r) && !r.device.is_cpu() && (least == nullptr || part(r) < part(*least)))
-      least = &r;
-  if (least == nullptr || part(*least) > threshold::small_span) return {};
-  return msg::span_accounted(least->recording.end - least->recording.start,
-                             least->steps.front().end - least->steps.front().start);
+// The span of start-up with most of a time.
+Message longest_start_up(const StartUp& start_up, auto time) {
+  return start_up_in_words(*std::ranges::max_element(start_up.spans, {}, time));
 }
 
 // The rank that waits most for start-up, if that is much.
@@ -168,10 +158,33 @@ Message start_up_sentence(const JobResult& job) {
   const StartUp& start_up = most.recording.start_up;
   const double share = share_of_time(start_up.idle, most.budget.total.sum());
   if (start_up.spans.empty() || share < threshold::much_start_up) return {};
-  const auto longest = std::ranges::max_element(
-      start_up.spans, {}, [](const StartUpSpan& span) { return span.end - span.start; });
-  return msg::start_up_takes(part_of_step(start_up.idle, most), Percent{share}, is_window(job),
-                             start_up_in_words(*longest));
+  return msg::start_up_takes(
+      part_of_step(start_up.idle, most), Percent{share}, is_window(job),
+      longest_start_up(start_up, [](const StartUpSpan& span) { return span.idle; }));
+}
+
+// Without marks of steps only the device's span counts, which may be a small part of the recording
+// or come after the start-up.
+Message span_sentence(const JobResult& job) {
+  const auto recorded = [](const RankResult& r) { return r.recording.end - r.recording.start; };
+  const auto part = [&](const RankResult& r) {
+    return share_of_time(r.steps.front().end - r.steps.front().start, recorded(r));
+  };
+  const RankResult* least = nullptr;
+  for (const RankResult& r : job.ranks)
+    if (is_window(r) && !r.device.is_cpu() && (least == nullptr || part(r) < part(*least)))
+      least = &r;
+  if (least == nullptr) return {};
+  const Step& window = least->steps.front();
+  const StartUp& start_up = least->recording.start_up;
+  const Ns before = start_up.before(window.start);
+  const bool much = share_of_time(before, recorded(*least)) >= threshold::much_start_up;
+  if (part(*least) > threshold::small_span && !much) return {};
+  const auto time_before = [&](const StartUpSpan& span) {
+    return std::min(span.end, window.start) - span.start;
+  };
+  return msg::span_accounted(recorded(*least), window.end - window.start, value_if(much, before),
+                             much ? longest_start_up(start_up, time_before) : Message());
 }
 
 }  // namespace
@@ -189,9 +202,9 @@ Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
 Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job) {
   for (Message said : {merged_sentence(job), nameless_sentence(job), workless_sentence(job),
                        cut_sentence(inputs, job), lost_sentence(job), not_recorded_sentence(job),
-                       begins_apart_sentence(job), start_up_sentence(job), span_sentence(job)})
+                       begins_apart_sentence(job)})
     if (!said.empty()) return said;
-  return {};
+  return joined(msg::sentences, {start_up_sentence(job), span_sentence(job)});
 }
 
 Message slowed_sentence(const JobResult& job) {

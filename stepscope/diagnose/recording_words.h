@@ -12,9 +12,10 @@ namespace stepscope {
 // 512: steps 5 and 6 of rank 0 are incomplete and left out". Nothing where nothing is cut.
 [[nodiscard]] Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job);
 
-// The one sentence about the recording that changes the answer, to stand before it. The first that
-// applies: rows of several ranks or of no category; a file that is cut; launches whose device rows
-// are lost; time that is not recorded; start-up; a window that is a small part of the recording.
+// What changes the answer about the recording, to stand before it. The first that applies: rows of
+// several ranks or of no category; a file that is cut; launches whose device rows are lost; time
+// that is not recorded; start-up within the steps, and a window that is a small part of the
+// recording or begins after much start-up.
 // Empty if no case applies.
 [[nodiscard]] Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job);
 

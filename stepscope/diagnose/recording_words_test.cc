@@ -96,14 +96,51 @@ TEST(RecordingWords, TimeThatIsNotRecordedIsSaidWhereItIsMuch) {
 TEST(RecordingWords, StartUpIsSaidWhereItIsMuch) {
   TestReport t({{{compute, 20}, {idle_host, 80}}});
   StartUp& start_up = t.rank(0).recording.start_up;
-  start_up.spans = {{Ns{0}, Ns{50'000'000}, StartUpKind::library, "aten::mm"},
-                    {Ns{60'000'000}, Ns{70'000'000}, StartUpKind::first_launch, "gemm"}};
+  start_up.spans = {{.start = Ns{0},
+                     .end = Ns{50'000'000},
+                     .kind = StartUpKind::library,
+                     .what = "aten::mm",
+                     .idle = Ns{50'000'000}},
+                    {.start = Ns{60'000'000},
+                     .end = Ns{70'000'000},
+                     .kind = StartUpKind::first_launch,
+                     .what = "gemm",
+                     .idle = Ns{10'000'000}}};
   start_up.idle = Ns{9'000'000};
   EXPECT_EQ(said_of(t), "");
   start_up.idle = Ns{60'000'000};
   EXPECT_EQ(said_of(t),
             "Start-up takes 60.0 ms (60.0 %) of a step (mm sets up its library), which later "
             "steps do not repeat: record after a warm-up.");
+}
+
+// The longest call of the process lies before the window: it is no cause of what the device waits
+// for within.
+TEST(RecordingWords, StartUpWithinTheWindowAndBeforeItAreToldApart) {
+  TestReport t({{{compute, 20}, {idle_host, 80}}});
+  RankResult& r = t.rank(0);
+  r.steps.front() = Step{.name = "window", .start = Ns{900'000'000}, .end = Ns{1'000'000'000}};
+  r.recording.end = Ns{1'000'000'000};
+  StartUp& start_up = r.recording.start_up;
+  start_up.spans = {{.start = Ns{0},
+                     .end = Ns{901'000'000},
+                     .kind = StartUpKind::first_call,
+                     .what = "cudaDeviceGetStreamPriorityRange",
+                     .idle = Ns{1'000'000}},
+                    {.start = Ns{910'000'000},
+                     .end = Ns{970'000'000},
+                     .kind = StartUpKind::library,
+                     .what = "aten::conv2d",
+                     .most_in = "cudaFree",
+                     .idle = Ns{60'000'000}}};
+  start_up.idle = Ns{61'000'000};
+  EXPECT_EQ(said_of(t),
+            "Start-up takes 61.0 ms (61.0 %) of the recorded window (conv2d sets up its library, "
+            "mostly in cudaFree), which later steps do not repeat: record after a warm-up. Of the "
+            "1.00 s recorded, the 100 ms from the device's first row to its last are accounted "
+            "for; before it, start-up takes 900 ms (the first cudaDeviceGetStreamPriorityRange).");
+  start_up.idle = Ns{0};
+  EXPECT_TRUE(said_of(t).starts_with("Of the 1.00 s recorded"));
 }
 
 TEST(RecordingWords, AWindowThatIsASmallPartOfTheRecordingIsSaid) {

@@ -284,8 +284,8 @@ def two_windows():
 
 # ---- start-up --------------------------------------------------------------------------------------------------------
 @recording("library_handle.json")
-def library_handle():
-    r = Recording()
+def library_handle(r=None):
+    r = r or Recording()
     r.kernel(name=ADD, dur=30.0, op="aten::fill_", dims=((64, 64),))
     begin = r.host
     r.external += 1
@@ -306,6 +306,13 @@ def library_handle():
     for _ in range(6):
         r.kernel(dur=30.0, host=20.0, dims=((256, 256), (256, 256)))
     return r
+
+
+@recording("start_up_before_the_device.json")
+def start_up_before_the_device():
+    r = Recording()
+    r.call("cudaDeviceGetStreamPriorityRange", 900 * MS)
+    return library_handle(r)
 
 
 @recording("lazy_loading.json")

@@ -83,19 +83,22 @@ std::vector<IdleCause> idle_causes(const Trace& trace, const RankIndex& rank,
   return result;
 }
 
-Ns idle_in_start_up(std::span<const IdlePiece> idle, const StartUp& start_up) {
-  Ns sum{};
+void find_idle_in_start_up(std::span<const IdlePiece> idle, StartUp& start_up) {
+  start_up.idle = Ns{0};
   Ns counted = Ns::min();  // spans of several threads may overlap
   auto piece = idle.begin();
-  for (const StartUpSpan& span : start_up.spans) {
-    const Ns from = std::max(span.start, counted);
-    while (piece != idle.end() && piece->end <= from) ++piece;
-    for (auto at = piece; at != idle.end() && at->start < span.end; ++at)
-      if (at->cause == idle_host || at->cause == idle_launch)
-        sum += std::max(Ns{0}, std::min(at->end, span.end) - std::max(at->start, from));
+  for (StartUpSpan& span : start_up.spans) {
+    span.idle = Ns{0};
+    while (piece != idle.end() && piece->end <= span.start) ++piece;
+    for (auto at = piece; at != idle.end() && at->start < span.end; ++at) {
+      if (at->cause != idle_host && at->cause != idle_launch) continue;
+      const Ns end = std::min(at->end, span.end);
+      const Ns start = std::max(at->start, span.start);
+      span.idle += end - start;
+      start_up.idle += std::max(Ns{0}, end - std::max(start, counted));
+    }
     counted = std::max(counted, span.end);
   }
-  return sum;
 }
 
 namespace {

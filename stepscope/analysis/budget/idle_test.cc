@@ -81,8 +81,8 @@ TEST(Idle, OnlyTheLargestInstancesAreKeptLongestFirst) {
 
 TEST(Idle, InStartUpIsWhatTheDeviceWaitsForMeanwhile) {
   StartUp start_up;
-  start_up.spans = {{Ns{10}, Ns{30}, StartUpKind::code, "a"},
-                    {Ns{20}, Ns{40}, StartUpKind::code, "b"}};
+  start_up.spans = {{.start = Ns{10}, .end = Ns{30}, .kind = StartUpKind::code, .what = "a"},
+                    {.start = Ns{20}, .end = Ns{40}, .kind = StartUpKind::code, .what = "b"}};
   const auto piece = [](std::int64_t start, std::int64_t end, BudgetCategory cause) {
     IdlePiece p;
     p.start = Ns{start};
@@ -93,7 +93,10 @@ TEST(Idle, InStartUpIsWhatTheDeviceWaitsForMeanwhile) {
   const std::vector<IdlePiece> idle = {piece(0, 15, BudgetCategory::idle_host),
                                        piece(15, 18, BudgetCategory::idle_sync),
                                        piece(25, 60, BudgetCategory::idle_launch)};
-  EXPECT_EQ(idle_in_start_up(idle, start_up), Ns{5 + 15});
+  find_idle_in_start_up(idle, start_up);
+  EXPECT_EQ(start_up.idle, Ns{5 + 15}) << "their common part counts once";
+  EXPECT_EQ(start_up.spans[0].idle, Ns{5 + 5});
+  EXPECT_EQ(start_up.spans[1].idle, Ns{15});
 }
 
 TEST(Idle, ARankThatNeverIdlesHasNoCauses) {

@@ -247,11 +247,15 @@ class ThreadCalls {
   void finish() {
     const bool made = queries_ >= least_queries && reserved_ && outer_ != no_slice;
     if (made && last_ - first_ >= least_start_up &&
-        operators_.insert(trace_.slices.name[index(outer_)]).second)
+        operators_.insert(trace_.slices.name[index(outer_)]).second) {
       add(first_, last_, StartUpKind::library, outer_);
+      if (2 * trace_.slices.dur[index(longest_)] >= last_ - first_)
+        out_.back().most_in = trace_.name(longest_);
+    }
     queries_ = 0;
     reserved_ = false;
     first_ = Ns::max();
+    longest_ = no_slice;
   }
 
  private:
@@ -267,6 +271,7 @@ class ThreadCalls {
       last_ = s.start[i] + s.dur[i];
       queries_ += use == SetUp::queries ? 1 : 0;
       reserved_ = reserved_ || use == SetUp::reserves;
+      if (longest_ == no_slice || s.dur[i] > s.dur[index(longest_)]) longest_ = SliceId{i};
     }
     if (s.dur[i] < least_start_up) return;
     if (use == SetUp::loads)
@@ -276,7 +281,8 @@ class ThreadCalls {
   }
 
   void add(Ns start, Ns end, StartUpKind kind, SliceId row) {
-    out_.push_back({start, end, kind, std::string(trace_.name(row))});
+    out_.push_back(
+        {.start = start, .end = end, .kind = kind, .what = std::string(trace_.name(row))});
   }
 
   const Trace& trace_;
@@ -290,6 +296,7 @@ class ThreadCalls {
   bool reserved_ = false;
   Ns first_ = Ns::max();
   Ns last_{};
+  SliceId longest_ = no_slice;
 };
 
 void add_first_launches(const Trace& trace, const RankIndex& rank, std::vector<StartUpSpan>& out) {
@@ -304,8 +311,10 @@ void add_first_launches(const Trace& trace, const RankIndex& rank, std::vector<S
         const Ns length = s.dur[index(call)];
         if (length >= least_start_up && busy_until <= start + length / 2 &&
             is_launch_call(trace.name(call)) && !is_graph_launch(trace.name(call)))
-          out.push_back(
-              {start, start + length, StartUpKind::first_launch, std::string(trace.name(op))});
+          out.push_back({.start = start,
+                         .end = start + length,
+                         .kind = StartUpKind::first_launch,
+                         .what = std::string(trace.name(op))});
       }
       seen[index(s.name[index(op)])] = true;
       busy_until = std::max(busy_until, s.end(op));
@@ -329,6 +338,17 @@ bool StartUp::holds(Ns t) const {
       spans, [&](const StartUpSpan& span) { return span.start <= t && t < span.end; });
 }
 
+Ns StartUp::before(Ns t) const {
+  Ns sum{};
+  Ns until = Ns::min();  // spans of several threads may overlap
+  for (const StartUpSpan& span : spans) {
+    const Ns end = std::min(span.end, t);
+    sum += std::max(Ns{0}, end - std::max(span.start, until));
+    until = std::max(until, end);
+  }
+  return sum;
+}
+
 StartUp find_start_up(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {
   StartUp found;
   std::vector<SetUp> set_up(trace.strings.size());
@@ -348,14 +368,11 @@ StartUp find_start_up(const Trace& trace, const RankIndex& rank, std::span<const
   for (const GraphCapture& c : captures) {
     const Ns end = std::min(c.end, rank.end);
     if (end - c.start >= least_start_up)
-      found.spans.push_back({c.start, end, StartUpKind::capture, {}});
+      found.spans.push_back(
+          {.start = c.start, .end = end, .kind = StartUpKind::capture, .what = {}});
   }
   std::ranges::stable_sort(found.spans, {}, &StartUpSpan::start);
-  Ns until = Ns::min();
-  for (const StartUpSpan& span : found.spans) {
-    found.total += std::max(Ns{0}, span.end - std::max(span.start, until));
-    until = std::max(until, span.end);
-  }
+  found.total = found.before(Ns::max());
   return found;
 }
 

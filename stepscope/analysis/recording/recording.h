@@ -33,16 +33,20 @@ struct StartUpSpan {
   Ns start{};
   Ns end{};
   StartUpKind kind = StartUpKind::first_call;
-  std::string what;  // the operator around a library's calls, else the kernel or the call
+  std::string what;       // the operator around a library's calls, else the kernel or the call
+  std::string most_in{};  // of a library's calls, the one that takes half of the span or more
+  Ns idle{};              // what the device waits for meanwhile within the steps (idle.h)
 };
 
 struct StartUp {
   std::vector<StartUpSpan> spans;  // by start; those of several threads may overlap
   Ns total{};                      // their union
-  Ns idle{};                       // of it, what the device waits for within the steps (idle.h)
+  Ns idle{};                       // of it, what the device waits for within the steps
 
   // Whether an instant lies in one of them.
   [[nodiscard]] bool holds(Ns t) const;
+  // The part of their union that lies before an instant.
+  [[nodiscard]] Ns before(Ns t) const;
 };
 
 // Spans of at least least_start_up:
@@ -56,7 +60,7 @@ struct StartUp {
 //                 nor allocate, nor begin or end a capture.
 //   capture       a graph is captured: what is launched meanwhile runs nothing. Not where each of
 //                 several steps captures one.
-// O(rows). `idle` is zero.
+// O(rows). The idle times are zero.
 [[nodiscard]] StartUp find_start_up(const Trace& trace, const RankIndex& rank,
                                     std::span<const Step> steps = {});
 

@@ -165,11 +165,13 @@ TEST(StartUp, IsALibrarysHandleWithinAnOperator) {
   ASSERT_EQ(found.spans.size(), 1u);
   EXPECT_EQ(found.spans[0].kind, StartUpKind::library);
   EXPECT_EQ(found.spans[0].what, "aten::mm");
+  EXPECT_EQ(found.spans[0].most_in, "cudaFree");
   EXPECT_EQ(found.spans[0].start, Ns{1 * ms});
   EXPECT_EQ(found.spans[0].end, Ns{17 * ms});
   EXPECT_EQ(found.total, Ns{16 * ms});
   EXPECT_TRUE(found.holds(Ns{5 * ms}));
   EXPECT_FALSE(found.holds(Ns{17 * ms}));
+  EXPECT_EQ(found.before(Ns{5 * ms}), Ns{4 * ms});
 }
 
 TEST(StartUp, IsNoCacheThatIsFreedForAnAllocation) {
