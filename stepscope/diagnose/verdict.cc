@@ -314,12 +314,19 @@ Message operator_text(const JobResult& job) {
                                  value_if(job.ranks.size() > 1, r.rank));
 }
 
+// Whether the FLOPs of some products are unknown, so that the others' are a lower bound.
+bool of_some_flops(const MfuBudget& mfu) {
+  return std::ranges::find(mfu.warnings, MessageKind::mfu_of_unknown_flops, &Message::kind) !=
+         mfu.warnings.end();
+}
+
 // Products run at this share of the peak while they run.
 Message product_text(const std::optional<MfuBudget>& mfu) {
   if (!mfu || mfu->hfu.value_or(0) <= 0) return {};
   for (const MfuShare& t : mfu->terms)
     if (t.term == MfuTerm::kernel_inefficiency && t.percent > 0)
-      return msg::products_run_at(Percent{*mfu->hfu / (*mfu->hfu + t.percent / 100)});
+      return msg::products_run_at(Percent{*mfu->hfu / (*mfu->hfu + t.percent / 100)},
+                                  of_some_flops(*mfu));
   return {};
 }
 
@@ -347,11 +354,6 @@ Message find_culprit(const JobResult& job, BoundBy bound, const std::optional<Mf
   }
 }
 
-// Whether the FLOPs of some products are unknown, so that the others' are a lower bound.
-bool of_some_flops(const Message& warning) {
-  return warning.kind == MessageKind::mfu_of_unknown_flops;
-}
-
 Message mfu_text(const std::optional<MfuBudget>& mfu) {
   if (!mfu) return {};
   if (mfu->mfu)
@@ -360,7 +362,7 @@ Message mfu_text(const std::optional<MfuBudget>& mfu) {
   // Without model FLOPs the products' share is all that can be said, and only where it says much.
   // More than the peak is no share of it: a note says that the peak or its format is wrong.
   if (mfu->hfu && *mfu->hfu >= threshold::least_hfu && *mfu->hfu <= 1)
-    return msg::hfu_of_peak(Percent{*mfu->hfu}, std::ranges::any_of(mfu->warnings, of_some_flops));
+    return msg::hfu_of_peak(Percent{*mfu->hfu}, of_some_flops(*mfu));
   return {};
 }
 

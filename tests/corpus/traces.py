@@ -447,6 +447,18 @@ def gaps_in_a_graph():
     return steps(Recording(MI300X), body)
 
 
+@recording("products_in_a_graph.json")
+def products_in_a_graph():
+    def body(r, _):
+        r.kernel(dur=1 * MS)
+        r.call("cudaGraphLaunch", 20.0)
+        for _ in range(9):
+            r.on_device(GEMM, 1 * MS)
+        r.copy()
+
+    return steps(Recording(), body)
+
+
 @recording("kernel_beyond_the_end.json")
 def kernel_beyond_the_end():
     r = steps(Recording(), products(4, 2 * MS))

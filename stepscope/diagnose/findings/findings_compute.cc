@@ -19,25 +19,42 @@
 namespace stepscope {
 namespace {
 
+constexpr double nearly_all = 0.995;  // of the products' time: the rest is not worth a word
+
 struct ProductTime {
-  Ns all{};
-  Ns below{};    // of products below threshold::good_product_share
+  Ns all{};      // also those whose FLOPs are unknown: of graphs, of compiled code
+  Ns known{};    // of products whose share of the peak is known
+  Ns below{};    // of those, the ones below threshold::good_product_share
   Ns at_good{};  // what these would take at it
   const OperatorRow* worst = nullptr;
   const RankResult* rank = nullptr;
   double worst_share = 1;
 };
 
+bool is_of_products(const auto& row) {
+  return row.kind == NameClass::matmul || row.kind == NameClass::attention;
+}
+
+Ns time_of_product_kernels(const RankResult& r) {
+  Ns sum{};
+  for (const KernelRow& k : r.work.kernels.kernels)
+    if (is_of_products(k)) sum += k.total;
+  return sum;
+}
+
 ProductTime products_of(const FindingList& list) {
   ProductTime p;
   const Machine* machine = list.context().machine;
-  for (const RankResult& r : list.job().ranks)
+  if (machine == nullptr) return p;
+  for (const RankResult& r : list.job().ranks) {
+    Ns of_operators{};
     for (const OperatorRow& row : r.work.operators) {
-      if (row.kind != NameClass::matmul && row.kind != NameClass::attention) continue;
-      p.all += row.device;
-      if (machine == nullptr) continue;
+      if (!is_of_products(row)) continue;
+      of_operators += row.device;
       const auto share = place_on_roofline(roofline_work(row), *machine).peak_share;
-      if (!share || *share >= threshold::good_product_share || *share <= 0) continue;
+      if (!share || *share <= 0) continue;
+      p.known += row.device;
+      if (*share >= threshold::good_product_share) continue;
       p.below += row.device;
       p.at_good += Ns{static_cast<std::int64_t>(static_cast<double>(row.device.count()) * *share /
                                                 threshold::good_product_share)};
@@ -47,6 +64,8 @@ ProductTime products_of(const FindingList& list) {
         p.worst_share = *share;
       }
     }
+    p.all += std::max(of_operators, time_of_product_kernels(r));
+  }
   return p;
 }
 
@@ -54,20 +73,22 @@ Ns times(Ns time, double factor) {
   return Ns{static_cast<std::int64_t>(static_cast<double>(time.count()) * factor)};
 }
 
-// All compute of the path, bounded by what part of products could be saved.
+// The path has products whose FLOPs are unknown, and nothing is known of what these could save.
 void find_product_efficiency(FindingList& list) {
   const ProductTime p = products_of(list);
   if (p.worst == nullptr) return;
   const Ns path = list.on_path("matmul") + list.on_path("attention");
+  const double known = share_of_time(p.known, p.all);
+  const Value of_known = value_if(known < nearly_all, Percent{known});
   list.add_bounded(
       {.id = "low_matmul_efficiency",
        .what = msg::found_slow_products(Percent{threshold::good_product_share}),
        .evidence = {msg::products_below(
-           Percent{share_of_time(p.below, p.all)}, printable((*p.rank->strings)[p.worst->name]),
-           printable((*p.rank->strings)[p.worst->dims]), Percent{p.worst_share})},
+           Percent{share_of_time(p.below, p.known)}, printable((*p.rank->strings)[p.worst->name]),
+           printable((*p.rank->strings)[p.worst->dims]), Percent{p.worst_share}, of_known)},
        .place = list.place_on_path("matmul"),
        .advice = msg::larger_products()},
-      times(path, share_of_time(p.below - p.at_good, p.all)), msg::by_good_products());
+      times(path, share_of_time(p.below - p.at_good, p.all)), msg::by_good_products(of_known));
 }
 
 void find_short_products(FindingList& list) {
@@ -125,7 +146,8 @@ Message faster_formats(const FindingContext& context, bool tf32 = false) {
 
 // Products in single precision, and those that do not use tensor cores.
 void find_precision(FindingList& list) {
-  Ns all{};  // of operators: those have the formats of their operands
+  Ns of_operators{};  // which have the formats of their operands, where these are known
+  Ns known{};
   Ns single{};
   Ns all_kernels{};
   Ns without{};
@@ -135,7 +157,8 @@ void find_precision(FindingList& list) {
     if (r.device.is_cpu()) continue;
     for (const OperatorRow& row : r.work.operators) {
       if (row.kind != NameClass::matmul) continue;
-      all += row.device;
+      of_operators += row.device;
+      if (row.precision != OperandFormat::other) known += row.device;
       if (row.precision == OperandFormat::fp32) single += row.device;
     }
     for (const KernelRow& k : r.work.kernels.kernels) {
@@ -148,7 +171,7 @@ void find_precision(FindingList& list) {
       }
     }
   }
-  const double of_single = share_of_time(single, all);
+  const double of_single = share_of_time(single, std::max(of_operators, all_kernels));
   Finding f{.place = list.place_on_path("matmul")};
   double slow = 0;
   if (share_of_time(without, all_kernels) > threshold::many_slow_formats && !example.empty()) {
@@ -156,7 +179,8 @@ void find_precision(FindingList& list) {
     f.id = "tensor_cores_unused";
     f.what = msg::found_no_tensor_cores();
     f.evidence.push_back(msg::time_and_example(Percent{slow}, example));
-    if (single > Ns{0}) f.evidence.push_back(msg::single_operands(Percent{of_single}));
+    if (single > Ns{0})
+      f.evidence.push_back(msg::single_operands(Percent{share_of_time(single, known)}));
     f.advice = msg::use_tensor_cores(faster_formats(list.context()));
   } else if (of_single > threshold::many_slow_formats) {
     slow = of_single;
@@ -246,11 +270,13 @@ void find_contention(FindingList& list) {
 void find_recompute(FindingList& list) {
   Ns repeated{};
   Ns step_time{};
+  bool some_unknown = false;
   for (const RankResult& r : list.job().ranks)
     for (const ExecutedStep& s : r.work.executed.steps)
       for (const ExecutedProducts& p : s.products) {
         repeated += p.recompute_time;
-        step_time += p.time;
+        step_time += p.time + p.unknown_time;
+        some_unknown = some_unknown || p.unknown_time > Ns{0};
       }
   if (repeated <= Ns{0}) return;
   std::optional<Bytes> headroom;
@@ -261,7 +287,7 @@ void find_recompute(FindingList& list) {
   const double share = share_of_time(repeated, step_time);
   Finding f{.id = "recompute",
             .what = msg::found_recompute(),
-            .evidence = {msg::products_repeated(Percent{share})},
+            .evidence = {msg::products_repeated(Percent{share}, some_unknown)},
             .advice = msg::checkpoint_less()};
   if (headroom) f.evidence.push_back(msg::memory_free(*headroom));
   const Ns path = list.on_path("matmul") + list.on_path("attention");

@@ -104,6 +104,49 @@ TEST(Fusion, OfKernelsThatWereNotRecordedNothingIsSaid) {
   EXPECT_EQ(std::ranges::count(findings, "memory_bound", &Finding::id), 0);
 }
 
+// A tenth of the products' time has FLOPs, at half of what is good: nothing is known of the rest.
+TEST(SlowProducts, GainOnlyWhereTheirFlopsAreKnown) {
+  SlowHost t;
+  t.record_everything();
+  Machine machine;
+  machine.peak_rates[static_cast<std::size_t>(Dtype::bf16)] = FlopRate{1e15};
+  OperatorRow& product = t.rank(0).work.operators.emplace_back();
+  product.name = t.name("aten::mm");
+  product.kind = NameClass::matmul;
+  product.precision = OperandFormat::bf16;
+  product.device = Ns{10'000'000};
+  product.flops = Flops{0.35e15 * 0.01};
+  t.kernel("gemm", NameClass::matmul, 0.9).total = Ns{100'000'000};
+  t.job.explanation->path.shares = {{.label = "matmul", .time = Ns{50'000'000}}};
+  const auto found = [&] {
+    const std::vector<Finding> findings = find_findings({.job = t.job, .machine = &machine});
+    return *std::ranges::find(findings, "low_matmul_efficiency", &Finding::id);
+  };
+  EXPECT_EQ(found().gain, Ns{2'500'000});
+  EXPECT_TRUE(
+      says(say(found().evidence.front()),
+           "100.0 % of the products' device time whose FLOPs are known (10.0 % of all) is"));
+  EXPECT_EQ(say(found().bounded_by),
+            "products on the critical path whose FLOPs are known (10.0 % of them) at 70 % of the "
+            "peak");
+  t.rank(0).work.kernels.kernels.front().total = Ns{10'000'000};
+  EXPECT_EQ(found().gain, Ns{25'000'000});
+  EXPECT_TRUE(says(say(found().evidence.front()), "of the products' device time is below"));
+}
+
+TEST(Precision, OfFewProductsIsNotThatOfAll) {
+  SlowHost t;
+  t.record_everything();
+  OperatorRow& product = t.rank(0).work.operators.emplace_back();
+  product.kind = NameClass::matmul;
+  product.precision = OperandFormat::fp32;
+  product.device = Ns{5'000'000};
+  t.kernel("gemm", NameClass::matmul, 0.9).total = Ns{50'000'000};
+  t.job.explanation->path.shares = {{.label = "matmul", .time = Ns{50'000'000}}};
+  const std::vector<Finding> findings = find_findings({.job = t.job});
+  EXPECT_EQ(std::ranges::count(findings, "fp32_matmuls", &Finding::id), 0);
+}
+
 TEST(Precision, NoneIsAdvisedThatTheDeviceLacks) {
   SlowHost t;
   t.record_everything();
