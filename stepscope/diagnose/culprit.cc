@@ -309,9 +309,8 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!job.explanation || !job.explanation->refused) return std::nullopt;
   const Explanation& e = *job.explanation;
   if (device_unseen(job))
-    return NoAnswer{
-        msg::device_not_recorded(job.ranks.size() > 1),
-        msg::see_recording(msg::record_device_rows(record_with(Fact::device_rows, job)))};
+    return NoAnswer{msg::device_not_recorded(job.ranks.size() > 1),
+                    msg::see_recording(device_rows_remedy(job))};
   if (launched_before(job))
     return NoAnswer{msg::launches_before(), msg::see_recording(msg::record_from_idle())};
   if (!has(recorded_facts(job), Fact::launches))

@@ -144,6 +144,14 @@ Message record_with(Fact fact, const JobResult& job) {
                      job.ranks.front().recording.format);
 }
 
+Message device_rows_remedy(const JobResult& job) {
+  const auto kineto = [](const RankResult& r) { return r.recording.format == "kineto"; };
+  const auto profiled = [](const RankResult& r) { return r.recording.of(Category::overhead) > 0; };
+  const bool torch = std::ranges::all_of(job.ranks, kineto);
+  const bool was_on = torch && std::ranges::any_of(job.ranks, profiled);
+  return msg::record_device_rows(was_on ? Message() : record_with(Fact::device_rows, job), torch);
+}
+
 bool device_unseen(const JobResult& job) {
   return std::ranges::any_of(job.ranks,
                              [](const RankResult& r) { return r.recording.device_unseen(); });

@@ -39,6 +39,10 @@ struct MissingFact {
 // fact that has a switch.
 [[nodiscard]] Message record_with(Fact fact, const JobResult& job);
 
+// What to do where launches have no row of the device. PyTorch's profiler records calls of the
+// runtime also without ProfilerActivity.CUDA, but its own overhead on the device only with it.
+[[nodiscard]] Message device_rows_remedy(const JobResult& job);
+
 // Whether some rank launched kernels and has no row of its device.
 [[nodiscard]] bool device_unseen(const JobResult& job);
 

@@ -89,7 +89,13 @@ Message workless_sentence(const JobResult& job) {
   const bool none = !job.ranks.empty() && std::ranges::all_of(job.ranks, [](const RankResult& r) {
     return r.recording.without_work();
   });
-  return none ? msg::work_not_recorded(record_with(Fact::device_rows, job)) : Message();
+  if (!none) return {};
+  // Launches would be among the calls that PyTorch's profiler records.
+  std::uint64_t calls = 0;
+  for (const RankResult& r : job.ranks)
+    if (r.recording.format == "kineto")
+      calls += r.recording.of(Category::runtime) + r.recording.of(Category::driver);
+  return msg::work_not_recorded(record_with(Fact::device_rows, job), value_if(calls > 0, calls));
 }
 
 // The rank with most time that is not recorded, if that is much.
@@ -240,8 +246,7 @@ Messages lost_rows_warnings(const JobResult& job) {
   }
   if (job.ranks.empty()) return out;
   const RankResult& first = job.ranks.front();
-  if (!unseen.empty())
-    out.push_back(msg::no_device_rows(unseen, record_with(Fact::device_rows, job)));
+  if (!unseen.empty()) out.push_back(msg::no_device_rows(unseen, device_rows_remedy(job)));
   if (!lossy.empty())
     out.push_back(msg::launches_lost(
         lost, lossy, first.recording.format == "kineto" && first.device.kind == "cuda"));

@@ -348,8 +348,17 @@ TEST(Verdict, NothingIsKnownToBindAStepWhoseDeviceWasNotRecorded) {
   EXPECT_TRUE(says(say_stopped(verdict.sentence),
                    "A step takes 100 ms. No what-if: the device's work was not recorded"))
       << say_stopped(verdict.sentence);
-  EXPECT_EQ(say(verdict.culprit),
-            "record the device's rows (ProfilerActivity.CUDA); docs/how-to/record-a-trace.md");
+  const std::string call = "call torch.cuda.synchronize() before the profiler stops";
+  EXPECT_TRUE(
+      say(verdict.culprit)
+          .starts_with("record the device's rows (ProfilerActivity.CUDA); if that was on, " + call))
+      << say(verdict.culprit);
+  // The profiler writes its overhead on the device only where it was asked for the device.
+  recording.rows[static_cast<std::size_t>(Category::overhead)] = 1;
+  EXPECT_TRUE(say(find_verdict(t.job, std::nullopt).culprit).starts_with(call));
+  recording.format = "nsys";
+  EXPECT_EQ(say(find_verdict(t.job, std::nullopt).culprit),
+            "record the device's rows (--trace=cuda); docs/how-to/record-a-trace.md");
 }
 
 TEST(Verdict, ADeviceThatAnotherProcessSharesIsAFault) {
