@@ -298,12 +298,21 @@ Message leave_ranks_out(const JobResult& job) {
                               there < static_cast<std::size_t>(*matches.world_size));
 }
 
+namespace {
+
 // Whether most device work of each rank was launched before the recording began.
 bool launched_before(const JobResult& job) {
   return std::ranges::all_of(job.ranks, [](const RankResult& r) {
     return 2 * r.recording.early_rows > r.recording.device_rows;
   });
 }
+
+// Whether the job has another rank, recorded or not.
+bool has_peers(const JobResult& job) {
+  return job.ranks.size() > 1 || job.collectives.matches.world_size.value_or(1) > 1;
+}
+
+}  // namespace
 
 std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!job.explanation || !job.explanation->refused) return std::nullopt;
@@ -329,7 +338,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
   std::array<Part, 4> parts = {
       Part{e.path.unlaunched, msg::path_unlaunched, msg::record_launches()},
       Part{e.path.residual - e.path.unlaunched, msg::path_without_cause, cause_remedy(job)},
-      Part{e.path.not_recorded, msg::path_before_rows, msg::record_same_steps()},
+      Part{e.path.not_recorded, msg::path_before_rows, msg::record_same_steps(has_peers(job))},
       Part{e.path.unjoined, msg::path_without_peers, peers_remedy(job)}};
   std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::time);
   Messages list;

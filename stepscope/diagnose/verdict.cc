@@ -279,20 +279,25 @@ bool is_product(NameClass kind) {
 // The costliest kernel of the sort that binds: products, or what streams through memory.
 Message kernel_text(const JobResult& job, BoundBy bound, const Machine* machine) {
   const RankResult& r = job.ranks.front();
+  const bool products = bound == BoundBy::compute && r.work.executed.any_shapes;
   const auto binds = [&](const KernelRow& k) {
     if (k.kind == NameClass::communication || k.kind == NameClass::wait) return false;
-    if (bound == BoundBy::memory && k.kind == NameClass::other) return false;
-    return r.work.executed.any_shapes || bound == BoundBy::memory
-               ? is_product(k.kind) == (bound == BoundBy::compute)
-               : true;
+    if (bound == BoundBy::memory) return k.kind != NameClass::other && !is_product(k.kind);
+    return !products || is_product(k.kind);
   };
   const auto at = std::ranges::find_if(r.work.kernels.kernels, binds);
   if (at == r.work.kernels.kernels.end() || at->count == 0) return {};
   const bool memory = bound == BoundBy::memory;
   const bool reaches =
       memory && at->kind != NameClass::copy && at->bandwidth && machine && machine->memory_rate;
+  // The table of all kernels begins with communication or a wait, if that takes most.
+  const bool first = at == r.work.kernels.kernels.begin();
+  const Message of = memory     ? msg::costliest_of_them()
+                     : first    ? msg::costliest_of_kernels()
+                     : products ? msg::costliest_of_products()
+                                : msg::costliest_of_compute();
   return msg::costliest_kernel(
-      memory, shorten(short_kernel_name(printable((*r.strings)[at->name])), 60),
+      of, shorten(short_kernel_name(printable((*r.strings)[at->name])), 60),
       name_class_names[static_cast<std::size_t>(at->kind)], Percent{share_of_step(at->total, r)},
       value_if(job.ranks.size() > 1, r.rank),
       reaches ? Value(Percent{at->bandwidth->value / machine->memory_rate->value}) : Value(),

@@ -191,7 +191,14 @@ TEST(Verdict, TheCulpritOfComputeIsAProductAndNotCommunication) {
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   ASSERT_FALSE(verdict.culprit.empty());
   EXPECT_EQ(say(verdict.culprit),
-            "the costliest kernel, gemm (matmul), takes 20.0 % of the step at 5.00 TFLOP/s");
+            "the costliest kernel of products, gemm (matmul), takes 20.0 % of the step at 5.00 "
+            "TFLOP/s");
+  t.rank(0).work.executed.any_shapes = false;
+  EXPECT_TRUE(says(say(find_verdict(t.job, std::nullopt).culprit),
+                   "the costliest kernel of compute, softmax (elementwise)"));
+  t.rank(0).work.kernels.kernels.erase(t.rank(0).work.kernels.kernels.begin());
+  EXPECT_TRUE(
+      says(say(find_verdict(t.job, std::nullopt).culprit), "the costliest kernel, softmax"));
 }
 
 TEST(Verdict, TheCulpritOfMemoryTellsItsShareOfTheBandwidth) {

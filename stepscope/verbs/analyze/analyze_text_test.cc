@@ -252,6 +252,15 @@ TEST(AnalyzeText, TwentyLinesHoldTheAnswerFiveRowsOfTheBudgetAndFiveKernels) {
   EXPECT_TRUE(says(line, "-v prints what to do, 30 notes and every table;")) << line;
 }
 
+TEST(AnalyzeText, KernelsThatOnlyWaitAreNotAmongTheCostliest) {
+  TestReport t({{{compute, 100}}});
+  t.kernel("event_wait", NameClass::wait, 0.9);
+  t.kernel("gemm", NameClass::matmul, 0.5);
+  const std::string text = analyze_text(t.report);
+  EXPECT_TRUE(says(text, "gemm "));
+  EXPECT_FALSE(says(text, "event_wait"));
+}
+
 TEST(AnalyzeText, ANoteThatTheAnswerRestsOnIsPrintedWhole) {
   LargeReport t;
   t.report.warnings.push_back(msg::ranks_by_order());

@@ -46,7 +46,8 @@ std::string calls_a_step(std::uint64_t calls, std::int64_t steps) {
                           : format_digits(static_cast<double>(all) / static_cast<double>(steps));
 }
 
-// The kernels, on a CPU the operators that compute, which take most of the steps.
+// The kernels, on a CPU the operators that compute, which take most of the steps. What only waits
+// costs nothing itself.
 std::string costliest(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
   const bool cpu = r.device.is_cpu();
@@ -71,7 +72,8 @@ std::string costliest(const Analysis& report, std::size_t width) {
     }
     for (const auto& [name, cost] : by_name) costs.push_back(cost);
   } else {
-    for (const KernelRow& k : r.work.kernels.kernels) costs.push_back({k.name, k.count, k.total});
+    for (const KernelRow& k : r.work.kernels.kernels)
+      if (k.kind != NameClass::wait) costs.push_back({k.name, k.count, k.total});
   }
   std::ranges::stable_sort(costs, std::ranges::greater{}, &Cost::total);
   std::vector<std::string> names;
