@@ -128,6 +128,23 @@ Message processes_stand(const StacksResult& r) {
   return msg::sentence(msg::clauses(std::move(parts)));
 }
 
+// Samples from which on a share is said: of fewer it is off by ten points and more.
+constexpr double enough_samples = 30;
+
+Message thread_in_words(const std::string& name, const ThreadSummary& t, double most,
+                        const std::string& label, bool samples) {
+  const double active = active_weight(t);
+  const bool idles = t.idle > 0.1 * t.weight;
+  if (samples && t.weight < enough_samples)
+    return idles ? msg::thread_busy_in(name, std::llround(active), std::llround(t.weight),
+                                       std::llround(most), label)
+                 : msg::thread_samples_in_phase(name, t.hidden > 0, std::llround(most),
+                                                std::llround(active), label);
+  const Percent share{most / active};
+  return idles ? msg::thread_busy(name, Percent{active / t.weight}, share, label)
+               : msg::thread_in_phase(name, t.hidden > 0, share, label);
+}
+
 }  // namespace
 
 Message stacks_sentence(const StacksResult& r) {
@@ -139,11 +156,8 @@ Message stacks_sentence(const StacksResult& r) {
     const auto most = main_phase(r, t);
     if (!most || t.busy <= 0) continue;
     const std::string& label = r.rules.phases[most->phase].label;
-    const Percent share{most->weight / active_weight(t)};
-    const std::string name = thread_label(r.profile, t.thread);
-    parts.push_back(t.idle > 0.1 * t.weight
-                        ? msg::thread_busy(name, Percent{active_weight(t) / t.weight}, share, label)
-                        : msg::thread_in_phase(name, t.hidden > 0, share, label));
+    parts.push_back(thread_in_words(thread_label(r.profile, t.thread), t, most->weight, label,
+                                    r.profile.unit == WeightUnit::samples));
   }
   if (parts.empty())
     return r.summary.idle > 0 ? msg::all_threads_idle() : msg::profile_without_stacks();

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/stacks/stacks_test_results.h"
 
@@ -23,6 +25,22 @@ TEST(StacksSentence, SaysWhetherTheDeviceIdlesMeanwhile) {
   const StacksBeside kept(waiting_thread, 0, 10);
   EXPECT_NE(say(stacks_sentence(kept.report)).find("so standing there costs little"),
             std::string::npos);
+}
+
+std::string sentence_of_profile(const std::string& text) {
+  static const Folder folder;
+  const std::string path = (folder.path / "few.collapsed").string();
+  std::ofstream(path) << text;
+  const auto result = stacks({.profiles = {path}});
+  return result ? say_stopped(stacks_sentence(*result)) : result.error().message();
+}
+
+TEST(StacksSentence, FewSamplesAreCounted) {
+  EXPECT_EQ(sentence_of_profile("T;train;take_gil 2\nT;train;wait (threading.py) 3\n"),
+            "T: busy in 2 of 5 samples, 2 of these in wait for the GIL.");
+  EXPECT_EQ(sentence_of_profile("T;train;take_gil 2\n"), "T: 2 of 2 samples in wait for the GIL.");
+  EXPECT_EQ(sentence_of_profile("T;train;take_gil 20\nT;train;wait (threading.py) 30\n"),
+            "T: busy 40.0 % of the time, 100.0 % of that in wait for the GIL.");
 }
 
 }  // namespace
