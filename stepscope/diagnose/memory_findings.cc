@@ -65,15 +65,12 @@ void add_use(const DeviceMemoryAccount& device, MemoryUse use, MessageMaker<2> h
 }
 
 void add_uses(const DeviceMemoryAccount& device, std::vector<MemoryFinding>& out) {
-  const std::size_t first = out.size();
   add_use(device, MemoryUse::activations, msg::activations_hold, msg::recompute_activations(), out);
   add_use(device, MemoryUse::optimizer, msg::optimizer_holds, msg::shard_optimizer(), out);
   add_use(device, MemoryUse::gradients, msg::gradients_hold, msg::shard_gradients(), out);
   add_use(device, MemoryUse::parameters, msg::parameters_hold, msg::shard_parameters(), out);
   add_use(device, MemoryUse::older, msg::older_holds, msg::record_from_the_start(), out);
   add_use(device, MemoryUse::temporary, msg::temporaries_hold, msg::compute_in_parts(), out);
-  std::ranges::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
-                           std::ranges::greater{}, &MemoryFinding::bytes);
 }
 
 // The last part of a path.
@@ -109,6 +106,7 @@ std::vector<MemoryFinding> memory_findings(const MemorySnapshot& snapshot,
          .advice = msg::hold_less_or_lower(),
          .bytes = r.bytes});
   }
+  const auto events = std::ssize(out);
   if (share_of_bytes(peak.stranded, peak.reserved) >= threshold::memory_loss)
     out.push_back({.id = "stranded",
                    .sentence = msg::stranded_between(
@@ -125,6 +123,8 @@ std::vector<MemoryFinding> memory_findings(const MemorySnapshot& snapshot,
                                  : msg::pad_small_tensors(),
                    .bytes = peak.rounding});
   add_uses(device, out);
+  std::ranges::stable_sort(out.begin() + events, out.end(), std::ranges::greater{},
+                           &MemoryFinding::bytes);
   return out;
 }
 

@@ -18,7 +18,7 @@ struct MemoryFinding {
   Message advice{};  // may be nothing
   Bytes bytes{};     // that it is about
 };
-// Most urgent first.
+// What happened (failed allocations, retries) first, then what holds or loses most bytes.
 [[nodiscard]] std::vector<MemoryFinding> memory_findings(const MemorySnapshot& snapshot,
                                                          const DeviceMemoryAccount& device);
 

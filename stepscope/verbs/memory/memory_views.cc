@@ -11,6 +11,7 @@
 #include "stepscope/base/enum_names.h"
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/diagnose/oom_findings.h"
+#include "stepscope/diagnose/thresholds.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
 #include "stepscope/face/tree/version.h"
@@ -35,6 +36,18 @@ std::vector<std::size_t> uses_by_size(const MemoryInstant& at) {
   return order;
 }
 
+namespace {
+
+Message reserved_in_words(const MemoryFragments& peak) {
+  const double cached = share_of_bytes(peak.cached, peak.reserved);
+  const bool much = cached >= threshold::memory_loss;
+  return msg::reserved_and_stranded(peak.reserved, peak.stranded,
+                                    Percent{share_of_bytes(peak.stranded, peak.reserved)},
+                                    value_if(much, peak.cached), Percent{cached});
+}
+
+}  // namespace
+
 Message device_memory_sentence(const AccountedSnapshot& s, const DeviceMemoryAccount& d) {
   const MemoryFragments& peak = d.peak.fragments;
   const Message place = place_in_words(s, d.device);
@@ -48,8 +61,7 @@ Message device_memory_sentence(const AccountedSnapshot& s, const DeviceMemoryAcc
   }
   return joined(msg::sentences,
                 {msg::device_holds(d.events > 0, place, peak.live(), std::move(parts)),
-                 msg::reserved_and_stranded(peak.reserved, peak.stranded,
-                                            Percent{share_of_bytes(peak.stranded, peak.reserved)}),
+                 reserved_in_words(peak),
                  d.oom_count > 0 ? msg::allocations_failed(d.oom_count) : Message()});
 }
 
