@@ -259,6 +259,21 @@ def no_json():
     return "hello\n"
 
 
+@recording("timeline.raw.json")
+def memory_timeline():
+    return json.dumps([[-1, 1, 37888, 7], [-1, 1, 512, 7], [1696966048083248105, 3, 4000, 0]])
+
+
+@recording("ds_config.json")
+def ds_config():
+    return json.dumps({"train_batch_size": 32, "zero_optimization": {"stage": 2}})
+
+
+@recording("t5_config.json")
+def t5_config():
+    return json.dumps({"architectures": ["T5ForConditionalGeneration"], "model_type": "t5"})
+
+
 @recording("report.nsys-rep")
 def report():
     return b"NSYS binary"

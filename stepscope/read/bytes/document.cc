@@ -347,6 +347,16 @@ bool is_bare_array(std::string_view text) {
   return p < text.size() && text[p] == '[';
 }
 
+bool is_memory_timeline(std::string_view text) {
+  if (!is_bare_array(text)) return false;
+  text.remove_prefix(text.find('[') + 1);
+  text.remove_prefix(skip_space(text, 0));
+  const std::size_t end = text.find(']');
+  if (!text.starts_with('[') || end == npos) return false;
+  const std::string_view row = text.substr(1, end - 1);
+  return row.find_first_not_of("-0123456789, \r\n\t") == npos && std::ranges::count(row, ',') == 3;
+}
+
 OuterText read_head(std::string_view text, bool final, Metadata& metadata, ImportNotes& notes) {
   const std::size_t p = skip_space(text, skip_bom(text));
   if (p == text.size()) return {Outer::need_more, p};

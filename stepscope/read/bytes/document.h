@@ -61,5 +61,8 @@ class MemberSkip {
 // `rank` in the member stepscopeRanks (kept in metadata.texts).
 void read_rank_metadata(int rank, Metadata& metadata);
 [[nodiscard]] bool is_bare_array(std::string_view text);
+// Whether it begins as what export_memory_timeline() of torch.profiler writes to a .raw.json.gz:
+// [[time, action, bytes, category], …], all of them integers.
+[[nodiscard]] bool is_memory_timeline(std::string_view text);
 
 }  // namespace stepscope

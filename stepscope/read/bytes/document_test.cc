@@ -142,6 +142,11 @@ TEST(Document, TheHeadSaysWhatItMet) {
   EXPECT_EQ(outer("{text", false), Outer::need_more);  // the next member may be near
   EXPECT_TRUE(is_bare_array(" ["));
   EXPECT_FALSE(is_bare_array("{\"a\": []}"));
+  EXPECT_TRUE(is_memory_timeline("[[-1, 1, 37888, 7], [17, 2"));
+  EXPECT_FALSE(is_memory_timeline("[[-1, 1, 37888"));
+  EXPECT_FALSE(is_memory_timeline("[[1, 2, 3], [4, 5, 6]]"));
+  EXPECT_FALSE(is_memory_timeline("[1, 2, 3, 4]"));
+  EXPECT_FALSE(is_memory_timeline("[{\"a\": [1, 2, 3, 4]}]"));
 }
 
 TEST(Document, TheTailEndsWithItsBraceOrWasCut) {

@@ -64,6 +64,15 @@ void drop(Head& head, std::size_t bytes) {
   head.offset += bytes;
 }
 
+Error of_memory_timeline(const std::string& path) {
+  return {.what = "is a memory timeline of torch.profiler (raw), which is not read",
+          .file = path,
+          .byte = {},
+          .hint =
+              "stepscope memory reads what torch.cuda.memory._dump_snapshot writes, and analyze "
+              "a trace with profile_memory=True"};
+}
+
 Error no_events(const std::string& path, bool bare, std::uint64_t byte) {
   return {.what = bare ? "a JSON array without trace events" : "no trace events in traceEvents",
           .file = path,
@@ -97,6 +106,7 @@ Result<Head> read_until_events(ByteSource& source, const std::string& path,
       head.bare = !head.begun && is_bare_array(head.text);
       constexpr std::string_view plain_values = "\"[-0123456789tf";
       const std::size_t first = head.text.find_first_not_of(" \t\r\n", head.events_at);
+      if (head.bare && is_memory_timeline(head.text)) return of_memory_timeline(path);
       if (first != std::string::npos && plain_values.find(head.text[first]) != plain_values.npos)
         return no_events(path, head.bare, head.offset + first);
       return head;

@@ -416,6 +416,8 @@ TEST(Kineto, WhatIsNoTraceSaysWhereAndWhatToDo) {
   EXPECT_NE(message("{\"a\": [1, 2").find("ends before traceEvents"), std::string::npos);
   EXPECT_NE(message("[1, 2, 3]").find("a JSON array without trace events"), std::string::npos);
   EXPECT_NE(message("[\"a").find("byte 1: a JSON array without trace events"), std::string::npos);
+  EXPECT_NE(message("[[-1, 1, 37888, 7], [-1, 1, 512, 7]]").find("is a memory timeline"),
+            std::string::npos);
   EXPECT_NE(message("[{\"a\": 1}]").find("a JSON array without trace events"), std::string::npos);
   EXPECT_NE(message(document("")).find("no trace events in traceEvents"), std::string::npos);
   for (const std::string cut :

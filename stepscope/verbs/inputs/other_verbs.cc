@@ -16,6 +16,7 @@
 #include "stepscope/base/files/text_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
+#include "stepscope/read/bytes/document.h"
 #include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/kernels/read_kernel_times.h"
@@ -65,6 +66,7 @@ bool has_step_times(const FileHead& head, const std::string& path) {
   const auto kind = step_file_kind(path);
   if (!kind) return false;
   const std::string_view text = whole_lines(head);
+  if (is_memory_timeline(text)) return false;
   if (*kind != StepFileKind::trace) return parse_step_times(text, path).has_value();
   if (beginning_of(text) != Beginning::json || has_events(text)) return false;
   const auto log = parse_job_log(text, path);
@@ -77,6 +79,19 @@ bool is_measured(const FileHead& head, const std::string& path) {
   if (looks_like_size_times(text) && !has_step_times(head, path))
     return static_cast<bool>(parse_size_times(text, path));
   return static_cast<bool>(parse_comm_benchmark(text, path));
+}
+
+// A ds_config.json, by keys that only DeepSpeed has.
+bool is_deepspeed_config(std::string_view text) {
+  return beginning_of(text) == Beginning::json && !has_events(text) &&
+         contains_any(text, {"\"zero_optimization\"", "\"train_micro_batch_size_per_gpu\"",
+                             "\"steps_per_print\"", "\"wall_clock_breakdown\""});
+}
+
+// A config.json of Hugging Face.
+bool is_model_config(std::string_view text) {
+  return beginning_of(text) == Beginning::json && contains(text, "\"model_type\"") &&
+         contains(text, "\"architectures\"");
 }
 
 // What stands in front of the file's name, that of `check` only where `check_too`. They are those
@@ -94,6 +109,7 @@ std::vector<std::string> readers_of(const std::string& path, bool check_too) {
   if (!verbs.empty() || !head->whole || !path.ends_with(".json")) return verbs;
   if (machine_named(path)) verbs.emplace_back("predict MODEL --machine");
   if (find_model(path)) verbs.emplace_back("predict");
+  if (is_deepspeed_config(head->text)) verbs.emplace_back("predict MODEL --ds-config");
   return verbs;
 }
 
@@ -185,6 +201,18 @@ std::vector<std::string> commands_for_others(const std::string& folder,
       commands.back() += " (and " + std::to_string(files.size() - 1) + " more)";
   }
   return commands;
+}
+
+Error with_model_reason(Error error) {
+  const auto head = head_of_file(error.file);
+  if (!head || !head->whole || !error.file.ends_with(".json") || !is_model_config(head->text))
+    return error;
+  const auto model = find_model(error.file);
+  if (model) return error;
+  error.what = "is the config.json of a model and no trace";
+  error.byte.reset();
+  error.hint = "stepscope predict does not read it either: " + model.error().what;
+  return error;
 }
 
 Error with_other_verbs(Error error) {

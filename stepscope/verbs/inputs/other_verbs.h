@@ -26,6 +26,9 @@ namespace stepscope {
 // The error of a verb that reads step times: where other verbs read its file, it names them.
 [[nodiscard]] Error with_other_verbs(Error error);
 
+// The error about a file that is a model's config.json and that no verb reads says why.
+[[nodiscard]] Error with_model_reason(Error error);
+
 // The error of a verb that reads no traces: where its file is a trace, or a directory whose first
 // file is one, it names `analyze`.
 [[nodiscard]] Error with_analyze(Error error);

@@ -76,6 +76,19 @@ TEST_F(OtherVerbs, AreThoseWhoseReadersTakeTheFile) {
   EXPECT_EQ(verbs(write("m.json", R"({"n_layer":2,"n_embd":64,"n_head":4,"vocab_size":100,)"
                                   R"("n_positions":128,"model_type":"gpt2"})")),
             Verbs{"predict"});
+  const std::string ds = write("ds.json", R"({"train_batch_size": 32, "zero_optimization": {}})");
+  EXPECT_EQ(commands_that_read(ds), Verbs{"stepscope predict MODEL --ds-config " + ds});
+}
+
+TEST_F(OtherVerbs, AModelOfAFamilyThatIsNotKnownIsNamedWithTheReason) {
+  const std::string path =
+      write("t5.json", R"({"architectures":["T5ForConditionalGeneration"],"model_type":"t5"})");
+  EXPECT_EQ(verbs(path), Verbs{});
+  const Error error = with_model_reason({.what = "JSON without traceEvents", .file = path});
+  EXPECT_EQ(error.what, "is the config.json of a model and no trace");
+  EXPECT_NE(error.hint.find("a family that is not known"), std::string::npos) << error.hint;
+  const std::string other = write("other.json", R"({"answer": 42})");
+  EXPECT_EQ(with_model_reason({.what = "x", .file = other}).what, "x");
 }
 
 TEST_F(OtherVerbs, AreNoneForWhatNoVerbReads) {
@@ -84,6 +97,8 @@ TEST_F(OtherVerbs, AreNoneForWhatNoVerbReads) {
   EXPECT_EQ(verbs(write("job.yaml", "model: llama\nnodes: 4\ngpus per node: 8\n")), Verbs{});
   EXPECT_EQ(verbs(write("jobs.txt", "JOBID NAME NODES\n4711 pretrain 64\n4712 eval 2\n")), Verbs{});
   EXPECT_EQ(verbs(write("other.json", R"({"answer": 42})")), Verbs{});
+  EXPECT_EQ(verbs(write("timeline.json", "[[-1, 1, 37888, 7], [-1, 1, 512, 7], [5, 2, 512, 7]]")),
+            Verbs{});
   EXPECT_EQ(verbs((dir_ / "absent.json").string()), Verbs{});
 }
 

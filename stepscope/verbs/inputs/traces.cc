@@ -104,7 +104,7 @@ void name_other_verbs(Run& run) {
     if (!i.error || i.of_other_job || ++asked > max_files) continue;
     const std::vector<std::string> commands = commands_that_read(i.path);
     if (commands.empty()) {
-      i.error = with_printed_block(std::move(*i.error));
+      i.error = with_model_reason(with_printed_block(std::move(*i.error)));
       continue;
     }
     i.error->what = "is no trace";
