@@ -130,10 +130,11 @@ constexpr auto remedies = [] {
   });
 }();
 
-Message record_with(const Remedy& r, const std::string& format) {
-  if (format == "nsys") return r.nsys();
-  if (format == "rocprof") return r.rocprof();
-  if (format == "xplane") return r.xla();
+Message record_with(const Remedy& r, const RankRecording& recording) {
+  if (recording.format == "nsys") return r.nsys();
+  if (recording.format == "rocprof") return r.rocprof();
+  if (recording.format == "xplane")
+    return recording.tensorflow && r.fact == Fact::steps ? msg::with_tensorflow_steps() : r.xla();
   return r.pytorch();
 }
 
@@ -141,7 +142,7 @@ Message record_with(const Remedy& r, const std::string& format) {
 
 Message record_with(Fact fact, const JobResult& job) {
   return record_with(*std::ranges::find(remedies, fact, &Remedy::fact),
-                     job.ranks.front().recording.format);
+                     job.ranks.front().recording);
 }
 
 Message device_rows_remedy(const JobResult& job) {
@@ -183,7 +184,7 @@ std::vector<MissingFact> missing_facts(const JobResult& job) {
     MissingFact& m = missing.emplace_back();
     m.fact = r.fact;
     m.what = r.what();
-    m.record = record_with(r, job.ranks.front().recording.format);
+    m.record = record_with(r, job.ranks.front().recording);
     m.gives = r.gives();
     for (const FindingNeeds& f : finding_needs)
       if (lacks(facts, f.needs) == r.fact) m.findings.push_back(f.id);

@@ -104,6 +104,10 @@ TEST(Needs, WhatIsMissingNamesTheSwitchOfTheProfilerThatRecorded) {
     EXPECT_NE(std::ranges::find(shapes->findings, "padding"), shapes->findings.end());
     EXPECT_EQ(missing(all, Fact::launches), nullptr);
   }
+  t.rank(0).recording.tensorflow = true;
+  const auto all = missing_facts(t.job);
+  EXPECT_EQ(say(missing(all, Fact::steps)->record),
+            "tf.profiler.experimental.Trace(\"train\", step_num=N) around each step");
 }
 
 }  // namespace

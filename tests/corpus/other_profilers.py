@@ -286,7 +286,7 @@ def correlated(n):
     return data(4, number(1, 2) + number(4, n))
 
 
-def xla(path, call, calls_plane, steps=True, devices=1):
+def xla(path, call, calls_plane, steps=True, devices=1, tensorflow=False):
     """Four steps of four kernels a device; the host launches them in the first tenth of each step."""
     host, on_device, marks = [], [[] for _ in range(devices)], []
     correlation = 0
@@ -305,10 +305,13 @@ def xla(path, call, calls_plane, steps=True, devices=1):
                 on_device[d].append(
                     event(3, begin + 400_000 + k * 2 * MS, 2 * MS, correlated(correlation))
                 )
+    if tensorflow:
+        marks.append(event(4, 500, 400))
     names = [
         named(4, 1, "train"),
         named(4, 2, call),
         named(4, 3, "gemm_fusion_dot"),
+        *([named(4, 4, "ExecutorState::Process")] if tensorflow else []),
         named(5, 2, "correlation_id"),
         named(5, 5, "step_num"),
     ]
@@ -327,6 +330,9 @@ INPUTS["jax_rocm_calls_plane.xplane.pb"] = lambda path: xla(
 INPUTS["jax_rocm_host_plane.xplane.pb"] = lambda path: xla(path, "hipModuleLaunchKernel", None)
 INPUTS["jax_window.xplane.pb"] = lambda path: xla(
     path, "cuLaunchKernel", "/host:CUPTI", steps=False
+)
+INPUTS["tensorflow_window.xplane.pb"] = lambda path: xla(
+    path, "cuLaunchKernel", "/host:CUPTI", steps=False, tensorflow=True
 )
 INPUTS["jax_four_devices.xplane.pb"] = lambda path: xla(
     path, "cuLaunchKernel", "/host:CUPTI", devices=4

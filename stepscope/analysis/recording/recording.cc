@@ -188,8 +188,10 @@ RankRecording recording_of(const Trace& trace, const RankIndex& rank, std::span<
   r.memory_events = trace.memory.size();
   count_collectives(trace, r);
   r.stepping_processes = stepping_processes(trace);
-  for (std::uint32_t i = 0; i < trace.strings.size() && !r.pytorch; ++i)
-    r.pytorch = is_of_pytorch(trace.strings[StringId{i}]);
+  for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
+    r.pytorch = r.pytorch || is_of_pytorch(trace.strings[StringId{i}]);
+    r.tensorflow = r.tensorflow || trace.strings[StringId{i}] == "ExecutorState::Process";
+  }
   r.start_up = find_start_up(trace, rank, steps);
   return r;
 }

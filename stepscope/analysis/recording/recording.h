@@ -113,6 +113,7 @@ struct RankRecording {
   std::uint64_t stepping_processes = 0;  // that mark the same steps; two or more: a file of several
                                          // ranks whose rows cannot be distinguished
   bool pytorch = false;                  // operators or kernels of ATen
+  bool tensorflow = false;               // its executor runs on the host
   StartUp start_up;
 
   [[nodiscard]] std::uint64_t of(Category c) const { return rows[static_cast<std::size_t>(c)]; }

@@ -39,6 +39,13 @@ TEST(Recording, CountsRowsLaunchesAndDeviceRowsByStep) {
   EXPECT_EQ(r.steps[0].device_rows, 1u);
   EXPECT_EQ(r.steps[1].lost_launches, 0u);
   EXPECT_TRUE(r.pytorch);
+  EXPECT_FALSE(r.tensorflow);
+}
+
+TEST(Recording, IsOfTensorFlowWhereItsExecutorRuns) {
+  TraceBuilder b;
+  b.row(b.thread(1), Category::user_annotation, "ExecutorState::Process", 0, 4);
+  EXPECT_TRUE(of(b).tensorflow);
 }
 
 TEST(Recording, LaunchesBehindAllOthersAreQueuedIfTheDeviceWasBusy) {
