@@ -5,6 +5,7 @@
 #include <set>
 
 #include "stepscope/analysis/runs/step_facts.h"
+#include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -108,9 +109,12 @@ Message not_recorded_sentence(const JobResult& job) {
   const double share = share_of_time(time, most.budget.total.sum());
   if (share < threshold::much_not_recorded) return {};
   const auto cause = std::ranges::find(most.device.idle, not_recorded, &IdleCause::cause);
-  const bool in_graph = cause != most.device.idle.end() && !cause->largest.empty() &&
-                        is_graph_launch(cause->largest.front().culprit.value_or(""));
-  return msg::time_not_recorded(part_of_step(time, most), Percent{share}, is_window(job), in_graph);
+  const std::string culprit = cause != most.device.idle.end() && !cause->largest.empty()
+                                  ? cause->largest.front().culprit.value_or("")
+                                  : std::string();
+  return msg::time_not_recorded(part_of_step(time, most), Percent{share}, is_window(job),
+                                is_graph_launch(culprit),
+                                value_if(waits_for_results(culprit), printable(culprit)));
 }
 
 // Ranks whose recordings begin so far apart that much of the step is no work of anyone.

@@ -87,6 +87,11 @@ TEST(RecordingWords, TimeThatIsNotRecordedIsSaidWhereItIsMuch) {
   EXPECT_EQ(said_of(graph),
             "30.0 ms (30.0 %) of a step lies between the nodes of a graph launch: the host made "
             "one call, and no row tells what the nodes wait for.");
+  TestReport results({{{compute, 70}, {not_recorded, 30}}});
+  results.gap(not_recorded, 30'000'000, "x", "$api.py:3165 try_to_block");
+  EXPECT_EQ(said_of(results),
+            "30.0 ms (30.0 %) of a step is not recorded: the program waits in $api.py:3165 "
+            "try_to_block, and no row shows what keeps the thread that launches.");
   TestReport earlier({{{compute, 70}, {not_recorded, 30}}});
   EXPECT_EQ(said_of(earlier),
             "30.0 ms (30.0 %) of a step is not recorded: the device waits for work from before the "

@@ -36,6 +36,25 @@ TEST(NotRecorded, IsTheEndAfterTheLastRowIfItsLaunchesWereLost) {
   expect_budget(BudgetCase(b).budget().total, {{compute, 10}, {idle_host, 15}, {not_recorded, 70}});
 }
 
+// As JAX runs a program: a thread of the runtime launches, the program waits for its results.
+TEST(NotRecorded, IsAGapWhileTheProgramWaitsAndTheLaunchingThreadShowsNoRow) {
+  TraceBuilder b;
+  const TrackId runtime = b.thread(2);
+  b.row(runtime, Category::runtime, "cuLaunchKernel", 0, 2, 1);
+  b.kernel("a", 5, 10, 1);
+  b.row(b.thread(1), Category::python_function, "$api.py:3165 try_to_block", 12, 60);
+  b.row(runtime, Category::user_annotation, "ExecuteThunks", 50, 63);
+  b.row(runtime, Category::runtime, "cuLaunchKernel", 62, 63, 2);
+  b.kernel("b", 64, 70, 2);
+  const BudgetCase c(b);
+  const TimeBudget budget = c.budget();
+  expect_budget(budget.total,
+                {{compute, 11}, {idle_host, 14}, {not_recorded, 38}, {idle_launch, 2}});
+  const IdlePiece* piece = piece_of(budget.rank(), not_recorded);
+  ASSERT_NE(piece, nullptr);
+  EXPECT_EQ(c.trace.name(piece->culprit), "$api.py:3165 try_to_block");
+}
+
 TEST(NotRecorded, IsALongGapBetweenNodesOfOneGraphLaunch) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 300 * us);

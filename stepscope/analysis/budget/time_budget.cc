@@ -36,6 +36,7 @@ using enum BudgetCategory;
 //     first_row_delay: the stream waited for work from before the recording.
 //   - After the launch call of an operation whose stream has to wait for an event, if the
 //     recording has no call that recorded an event until then.
+//   - Before a launch call whose thread shows no row, while the main thread waits for results.
 //   - Before the first row of the rank, and after its last: the job's step lasts longer than its
 //     recording.
 
@@ -85,7 +86,8 @@ class Pieces {
   }
 
   // The part of a gap before the launch call. If the launching thread shows no row, it waits for
-  // the main thread. The thread of the backward graph does so before it wakes.
+  // the main thread. The thread of the backward graph does so before it wakes. A main thread that
+  // waits for results has done its part, and what keeps the launching thread has no row.
   void before_launch(std::uint32_t thread, Ns start, Ns end) {
     const auto& main = context_.rank.main_track;
     const bool other = main && index(*main) != thread;
@@ -94,7 +96,11 @@ class Pieces {
       const auto present = [&](Ns s, Ns e, SliceId) { add(s, e, idle_host, thread); };
       const auto absent = [&](Ns s, Ns e) {
         const std::uint32_t at = index(*main);
-        of_thread(at, s, e, [&](Ns f, Ns t) { add(f, t, idle_host, at); });
+        of_thread(at, s, e, [&](Ns f, Ns t) {
+          const auto waits = [&](Ns w, Ns v, SliceId row) { add(w, v, not_recorded, at, row); };
+          cut(context_.waits[at].results, f, t, waits,
+              [&](Ns w, Ns v) { add(w, v, idle_host, at); });
+        });
       };
       cut(context_.waits[thread].present, from, to, present, absent);
     });

@@ -71,10 +71,16 @@ void extend(std::vector<HostSpan>& spans, Ns start, Ns end, SliceId row) {
     spans.back().end = std::max(spans.back().end, end);
 }
 
+bool waits_for_results(std::string_view name) {
+  return name.starts_with('$') &&
+         (name.ends_with(" block_until_ready") || name.ends_with(" try_to_block"));
+}
+
 std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank) {
   const std::vector<std::optional<Phase>> phases = phases_of_names(trace.strings);
   const std::vector<bool> blocking_name = by_name(trace.strings, blocks);
   const std::vector<bool> blocking_copy = blocking_copies(trace, rank);
+  const std::vector<bool> for_results = by_name(trace.strings, waits_for_results);
 
   const Slices& s = trace.slices;
   std::vector<ThreadWaits> waits(trace.tracks.size());
@@ -89,6 +95,7 @@ std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank) {
                         (blocking_name[name] || (!blocking_copy.empty() && blocking_copy[i]));
       if (sync) extend(thread.sync, s.start[i], end, SliceId{i});
       if (phases[name] == Phase::data) extend(thread.data, s.start[i], end, SliceId{i});
+      if (for_results[name]) extend(thread.results, s.start[i], end, SliceId{i});
       extend(thread.present, s.start[i], end, SliceId{i});
     }
   }

@@ -30,8 +30,13 @@ struct HostSpan {
 struct ThreadWaits {
   std::vector<HostSpan> data;     // inside a data loader
   std::vector<HostSpan> sync;     // inside a call that waits for the device
+  std::vector<HostSpan> results;  // inside a function that waits for results (waits_for_results)
   std::vector<HostSpan> present;  // under any row
 };
+
+// Whether a Python function of JAX waits until results are computed: by the device, by threads of
+// the runtime that have yet to launch the work, or by other hosts.
+[[nodiscard]] bool waits_for_results(std::string_view name);
 
 // By track; empty for streams.
 [[nodiscard]] std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank);
