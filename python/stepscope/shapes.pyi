@@ -1701,6 +1701,7 @@ class HangIncident(Record):
     last_lines: list[HangIncidentLastLines]
     out_of_memory: list[HangIncidentOutOfMemory]
     ras: list[object]
+    set_up: list[object]
     standing: list[HangIncidentStanding]
 
 class HangNcclCommunicatorsRingOrders(Record):

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -120,6 +121,24 @@ struct MissedBarrier {
   std::string name{};  // of JAX's coordination service; empty: a monitored barrier of PyTorch
 };
 
+// What processes wait for as they join a job or a group.
+enum class SetUpKind : std::uint8_t {
+  unique_id,         // NCCL's id of a communicator, which its first rank gives
+  store_barrier,     // all processes, at a store
+  address,           // a connection to an address
+  monitored_barrier  // the answer of the rank that counts who has come
+};
+struct SetUpWait {
+  SetUpKind kind = SetUpKind::store_barrier;
+  std::set<int> ranks{};         // that wait; of the job for store_barrier, else of the group
+  bool of_group = false;         // the launcher numbers these ranks otherwise
+  std::optional<int> awaited{};  // the rank of the group that they wait for
+  int came = 0;                  // store_barrier: processes, at the last count
+  int size = 0;                  // store_barrier: processes that must come
+  std::string place{};           // the key of the barrier, the address with its port
+  std::optional<Ns> limit{};
+};
+
 // Ranks of one communicator that have launched different numbers of one operation, by NCCL's RAS.
 struct RasCounts {
   std::string communicator{};  // its hash
@@ -177,6 +196,7 @@ struct CommRecords {
   NcclSetup nccl{};
   std::vector<ComparedCalls> compared{};
   std::vector<MissedBarrier> barriers{};
+  std::vector<SetUpWait> set_up{};
   std::vector<RasCounts> ras_counts{};
   std::vector<RasAbsence> ras_absences{};
   Incident incident{};

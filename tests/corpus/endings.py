@@ -55,6 +55,21 @@ text("named_on_some.log", "".join(timeout(r, REDUCE) for r in (0, 2, 3)) +
      "watchdog at work: 77, last enqueued NCCL work: 79, last completed NCCL work: 76.\n")
 text("barrier.log", "RuntimeError: [Rank 0]: Ranks 4, 5 failed to pass monitoredBarrier in 60000 ms\n")
 
+# ---- waits of processes that join a job --------------------------------------------------------------------------------
+text("waits_for_id.log", "[rank6]: torch.distributed.DistBackendError: [6] is setting up NCCL communicator and retrieving ncclUniqueId "
+     "from [0] via c10d key-value store by key '0', but store->get('0') got error: wait timeout after 90000ms, keys: /default_pg/0//cuda//0\n"
+     "[rank0]: loads shard 7\n")
+STORE = "in store based barrier {}, {}key: store_based_barrier_key:2 (world_size={}, worker_count={}, timeout=0:10:00)\n"
+text("store_barrier.log", "".join("RuntimeError: Timed out initializing process group " + STORE.format(f"on rank: {r}", "for ", 8, 5)
+                                  for r in (6, 3)))
+text("store_of_two_jobs.log", "Waiting " + STORE.format("to initialize process group for rank: 0", "", 4, 7))
+text("store_barrier_over.log", "Waiting " + STORE.format("to initialize process group for rank: 0", "", 4, 3) +
+     "Rank 0: Completed store-based barrier for key:store_based_barrier_key:2 with 4 nodes.\nKilled\n")
+text("no_address.log", "[E1130 20:04:34.4 socket.cpp:957] [c10d] The client socket has timed out after 300s while trying to connect to "
+     "(10.4.0.8, 29511).\n")
+text("behind_a_barrier.log", "[E ProcessGroupGloo.cpp:138] Rank 2 successfully reached monitoredBarrier, but received errors while waiting "
+     "for send/recv from rank 0. Please check rank 0 logs for faulty rank.\n")
+
 text("hccl.log", "Traceback (most recent call last):\n  File \"/w/train.py\", line 14, in <module>\n"
      "RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64\n"
      "[ERROR] 2024-05-21-11:57:54 (PID:927, Device:3, RankID:3) ERR02200 DIST call hccl api failed.\n"

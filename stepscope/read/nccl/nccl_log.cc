@@ -14,14 +14,20 @@
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/incident_log.h"
 #include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/log/set_up_line.h"
 #include "stepscope/read/nccl/nccl_processes.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::array<std::string_view, 5> comm_tokens = {"NCCL", "collective operation timeout",
+constexpr std::array<std::string_view, 8> comm_tokens = {"NCCL",
+                                                         "collective operation timeout",
                                                          "mismatch between collectives",
-                                                         "monitoredBarrier", "Barrier timed out. "};
+                                                         "monitoredBarrier",
+                                                         "Barrier timed out. ",
+                                                         " in store based barrier ",
+                                                         "Completed store-based barrier",
+                                                         "client socket has timed out"};
 
 // A cut message goes on over at most this number of lines.
 constexpr int most_cut_lines = 6;
@@ -87,6 +93,7 @@ struct CommLogs::State {
   void watchdog(const WatchdogLine& said);
   void mismatch(const MismatchLine& said, std::optional<int> launcher);
   void barrier(const BarrierLine& said);
+  void set_up(const SetUpLine& said, std::optional<int> launcher);
   std::uint32_t group_of(std::string_view id, std::string_view name);
   std::uint32_t unnamed_group(const std::string& key, bool guessed);
   void name_groups(std::uint32_t rank, std::int64_t sequence, std::uint32_t group);
@@ -163,6 +170,9 @@ bool CommLogs::State::message(std::string_view plain) {
     mismatch(*differ, launcher_rank(plain));
   } else if (const auto missed = parse_barrier(plain)) {
     barrier(*missed);
+  } else if (const auto waits = parse_set_up(plain)) {
+    set_up(*waits, launcher_rank(plain));
+    if (waits->over) return true;
   } else {
     return false;
   }
@@ -240,6 +250,38 @@ void CommLogs::State::barrier(const BarrierLine& said) {
   std::vector<int>& all = into.barriers[same->second].missing;
   all.insert(all.end(), missed.missing.begin(), missed.missing.end());
   repeated_barriers.insert(same->second);
+}
+
+// The wait of each rank of one barrier, group or address is one, with its last count.
+void CommLogs::State::set_up(const SetUpLine& said, std::optional<int> launcher) {
+  const auto same = std::ranges::find_if(into.set_up, [&](const SetUpWait& w) {
+    return w.kind == said.kind && w.place == said.place && w.awaited.value_or(-1) == said.awaited &&
+           (said.size < 0 || w.size == said.size);
+  });
+  if (said.over) {
+    std::erase_if(into.set_up,
+                  [&](const SetUpWait& w) { return w.kind == said.kind && w.place == said.place; });
+    return;
+  }
+  if (same == into.set_up.end() && into.set_up.size() >= most_compared) return;
+  SetUpWait& wait = same == into.set_up.end() ? into.set_up.emplace_back() : *same;
+  wait.kind = said.kind;
+  wait.place = said.place;
+  if (said.awaited >= 0) wait.awaited = static_cast<int>(said.awaited);
+  if (said.size > 0) wait.size = static_cast<int>(said.size);
+  wait.came = std::max(wait.came, static_cast<int>(said.came));
+  if (said.limit_ms) wait.limit = Ns(*said.limit_ms * 1'000'000);
+  // A line about a group has the numbers of the group. A line about an address names no rank.
+  const auto of_job = said.kind == SetUpKind::store_barrier && said.rank >= 0
+                          ? std::optional(static_cast<int>(said.rank))
+                          : launcher;
+  if (of_job) into.ranks[into.rank_numbered(*of_job)].has_log = true;
+  if (said.kind == SetUpKind::address) {
+    if (launcher) wait.ranks.insert(*launcher);
+  } else if (said.rank >= 0) {
+    wait.ranks.insert(static_cast<int>(said.rank));
+    wait.of_group = wait.of_group || (launcher && *launcher != said.rank);
+  }
 }
 
 std::uint32_t CommLogs::State::group_of(std::string_view id, std::string_view name) {

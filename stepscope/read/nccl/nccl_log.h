@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs with lines of NCCL and PyTorch's watchdog among other output, of one rank or of many: the
-// calls of each communicator in order (COLL lines), the connections of ranks, timeouts, and what
-// ended processes (read/incident). Several files are read one after the other and then settled
-// together.
+// calls of each communicator in order (COLL lines), the connections of ranks, timeouts, waits of
+// the set-up, and what ended processes (read/incident). Several files are read one after the other
+// and then settled together.
 //
 // A watchdog before PyTorch 2.2 writes no group. Its calls are joined only if their numbers are
 // close: ranks of one group that wait for each other are at most a few calls apart.

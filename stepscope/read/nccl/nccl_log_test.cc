@@ -287,6 +287,25 @@ TEST(NcclLog, ReadsRanksThatMissedABarrier) {
   EXPECT_EQ(log.records.barriers[0].waits, 0);
 }
 
+TEST(NcclLog, JoinsTheWaitsOfOneStoreBarrierUntilItIsOver) {
+  const auto waits = [](int rank, int came) {
+    return "Waiting in store based barrier to initialize process group for rank: " +
+           std::to_string(rank) + ", key: k:1 (world_size=4, worker_count=" + std::to_string(came) +
+           ", timeout=0:30:00)\n";
+  };
+  const std::string said = waits(1, 1) + waits(3, 2) + waits(1, 2);
+  const ReadLog log = read_log(said);
+  EXPECT_TRUE(log.ok);
+  ASSERT_EQ(log.records.set_up.size(), 1U);
+  EXPECT_EQ(log.records.set_up[0].ranks, (std::set<int>{1, 3}));
+  EXPECT_EQ(log.records.set_up[0].came, 2);
+  EXPECT_EQ(log.records.set_up[0].size, 4);
+  EXPECT_TRUE(log.records.rank_index.contains(3));
+  const std::string over = "Rank 1: Completed store-based barrier for key:k:1 with 4 nodes.\n";
+  EXPECT_TRUE(read_log(said + over).records.set_up.empty());
+  EXPECT_FALSE(read_log(over).ok);
+}
+
 TEST(NcclLog, ALineWithoutItsProcessHidesNoHost) {
   const auto joined = [](const std::string& host) {
     return host + ":7:7 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 - Init COMPLETE\n";

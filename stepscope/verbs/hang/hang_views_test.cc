@@ -87,6 +87,35 @@ TEST(HangSentence, WritesTheNumbersOfALogAsTheLogDoes) {
             "1, 2 wait");
 }
 
+TEST(HangSentence, SaysWhatProcessesWaitForAsTheyJoin) {
+  HangResult r;
+  r.records.inputs.push_back({.path = "a/train.log"});
+  r.records.set_up = {
+      {.kind = SetUpKind::unique_id, .ranks = {1}, .awaited = 0, .limit = Ns(600'000'000'000)}};
+  EXPECT_EQ(
+      say(hang_sentence(r)),
+      "Rank 1 waits for rank 0 of its group, which did not come to set up NCCL's communicator "
+      "within 600 s");
+  r.records.incident.last_lines[0] = {.text = "loads"};
+  EXPECT_NE(hang_text(r, {.width = 160}).find("The last line of rank 0"), std::string::npos);
+  r.records.set_up = {
+      {.kind = SetUpKind::store_barrier, .ranks = {5, 7}, .came = 4, .size = 8, .place = "k:3"},
+      {.kind = SetUpKind::store_barrier, .ranks = {0}, .came = 8, .size = 4, .place = "k:1"}};
+  EXPECT_EQ(
+      say(hang_sentence(r)),
+      "4 of 8 processes came to the store barrier k:3, where ranks 5, 7 wait; 8 processes "
+      "came to the store barrier k:1, which has 4 places: an old store (a file, a port) is in "
+      "use, or two jobs share it");
+  r.records.set_up = {{.kind = SetUpKind::address, .place = "10.0.0.1:29500"},
+                      {.kind = SetUpKind::monitored_barrier, .ranks = {3}, .awaited = 0}};
+  EXPECT_EQ(
+      say(hang_sentence(r)),
+      "A process did not reach 10.0.0.1:29500: the process there has not started or has "
+      "ended, MASTER_ADDR or MASTER_PORT is another, or a firewall is between; rank 3 reached "
+      "a monitored barrier, and rank 0 of its group did not answer: its log may tell which "
+      "ranks did not come");
+}
+
 TEST(HangSentence, BeginsWithTheFirstError) {
   HangResult r{.records = four_ranks()};
   r.records.inputs.push_back({.path = "a/train.log"});

@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t most_timeline_lines = 18;  // below its title and head
 constexpr std::size_t most_suspects = 4;
+constexpr std::size_t most_set_up_waits = 4;
 
 using Calendar = std::chrono::year_month_day;
 
@@ -224,8 +225,38 @@ std::vector<int> absent_ranks(const HangResult& r) {
     out.insert(out.end(), f.unrecorded.begin(), f.unrecorded.end());
     if (!f.of_group) out.insert(out.end(), f.numbers.begin(), f.numbers.end());
   }
+  for (const SetUpWait& w : r.records.set_up)
+    if (w.awaited && !w.of_group) out.push_back(*w.awaited);
   std::ranges::sort(out);
   out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
+Message set_up_wait(const SetUpWait& w) {
+  const std::vector<int> ranks(w.ranks.begin(), w.ranks.end());
+  const Value place = printable(w.place);
+  switch (w.kind) {
+    case SetUpKind::unique_id:
+      return msg::waits_for_id(ranks, w.awaited, w.limit);
+    case SetUpKind::store_barrier:
+      if (w.came > w.size) return msg::store_barrier_crowded(w.came, w.size, place);
+      return msg::store_barrier_waits(w.came, w.size, place, value_if(!ranks.empty(), ranks),
+                                      w.limit);
+    case SetUpKind::address:
+      return msg::address_not_reached(place, value_if(!ranks.empty(), ranks), w.limit);
+    case SetUpKind::monitored_barrier:
+      return msg::barrier_not_answered(ranks, w.awaited);
+  }
+  return {};
+}
+
+// What processes wait for as they join the job. The rank that counts at a monitored barrier knows
+// more than those that it does not answer.
+Messages set_up_in_words(const HangResult& r) {
+  Messages out;
+  for (const SetUpWait& w : r.records.set_up)
+    if (w.kind != SetUpKind::monitored_barrier || r.records.barriers.empty())
+      out.push_back(set_up_wait(w));
   return out;
 }
 
@@ -278,7 +309,9 @@ Messages ras_in_words(const HangResult& r) {
 }
 
 Message standing_in_words(const HangResult& r) {
-  if (r.standing.empty()) return {};
+  Messages parts = set_up_in_words(r);
+  if (parts.size() > most_set_up_waits) parts.resize(most_set_up_waits);
+  if (r.standing.empty()) return joined(msg::clauses, std::move(parts));
   struct Class {
     std::vector<const StandingProcess*> processes;
   };
@@ -288,7 +321,6 @@ Message standing_in_words(const HangResult& r) {
   for (const auto& [label, c] : by_label) classes.push_back(&c);
   std::ranges::stable_sort(classes, std::ranges::greater{},
                            [](const Class* c) { return c->processes.size(); });
-  Messages parts;
   for (const Class* c : classes) {
     std::vector<int> numbers;
     std::vector<std::string> names;
@@ -457,6 +489,7 @@ Json incident_json(const HangResult& r) {
           {"last_lines", std::move(last)},
           {"out_of_memory", std::move(ooms)},
           {"ras", say_all(ras_in_words(r))},
+          {"set_up", say_all(set_up_in_words(r))},
           {"standing", std::move(standing)}};
 }
 

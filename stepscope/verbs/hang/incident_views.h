@@ -19,8 +19,9 @@ namespace stepscope {
 [[nodiscard]] Message first_event_in_words(const HangResult& result);
 // The status of NCCL's RAS: who is behind, dead or silent; one message each.
 [[nodiscard]] Messages ras_in_words(const HangResult& result);
-// "ranks 0, 1, 3 are in collective; rank 2 is in data loading (main (train.py:190))"; nothing
-// without dumps of threads.
+// "ranks 0, 1, 3 are in collective; rank 2 is in data loading (main (train.py:190))", by dumps of
+// threads; "rank 1 waits for rank 0 of its group, …", by what processes wrote as they joined the
+// job. Nothing without either.
 [[nodiscard]] Message standing_in_words(const HangResult& result);
 // The last line and the first error of the ranks that are missing, and ranks without a line in any
 // file.
