@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/oom_findings.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,7 @@ bool much_unallocated(const OomMessage& m) {
 // How the framework shows what holds the memory; nothing where that is not known.
 Message tell_holders(const OomMessage& m) {
   if (m.backend == "XLA") return msg::profile_device_memory();
-  if (m.backend == "XPU") return {};
+  if (m.backend == "XPU" || m.backend == "HPU" || m.backend == "TensorFlow") return {};
   return msg::record_history(m.backend == "NPU" ? "torch_npu.npu" : "torch.cuda");
 }
 
@@ -34,6 +35,8 @@ Message tell_holders(const OomMessage& m) {
 
 Message oom_sentence(const OomMessage& m, const OomAccount& a) {
   const Message place = msg::oom_place(m.rank, m.device);
+  const auto unsized =
+      std::ranges::count_if(m.processes, [](const OomProcess& p) { return p.bytes.value == 0; });
   switch (a.cause) {
     case OomCause::too_large:
       return msg::oom_too_large(place, m.request, m.total);
@@ -52,10 +55,13 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
       return msg::oom_program(place, m.needed, m.total, a.missing, m.arguments);
     case OomCause::block:
       return msg::oom_block(place, m.request, m.at_once);
+    case OomCause::outside:
+      return msg::oom_outside(place, m.request, a.reserved, m.total, a.outside,
+                              value_if(unsized > 0, unsized));
     case OomCause::unknown:
       break;
   }
-  return msg::oom_without_sizes(place, m.request, m.total.has_value());
+  return msg::oom_without_sizes(place, m.request, m.request.has_value());
 }
 
 Messages oom_advice(const OomMessage& m, const OomAccount& a) {
@@ -73,9 +79,13 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
     case OomCause::fragmented:
       if (!xla) out = {expandable};
       if (!much_unallocated(m)) out.push_back(msg::hold_less_or_shard());
+      if (a.outside.value > 0) out.push_back(msg::held_outside_too(a.outside));
       break;
     case OomCause::other_process:
       out = {msg::end_other_processes()};
+      break;
+    case OomCause::outside:
+      out = {msg::look_at_processes()};
       break;
     case OomCause::missing:
       if (much_unallocated(m)) out.push_back(expandable);
@@ -88,7 +98,10 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       out.push_back(history);
       break;
     case OomCause::program:
-      out = {msg::hold_less_or_shard()};
+      if (m.arguments && m.total && *m.arguments > *m.total)
+        out = {msg::shard_arguments()};
+      else
+        out = {msg::hold_less_or_shard()};
       break;
     case OomCause::block:
       out = {msg::ask_in_parts()};
@@ -97,6 +110,7 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       out = {history};
       break;
   }
+  if (m.retried) out.push_back(msg::allocator_tries_again());
   std::erase_if(out, [](const Message& message) { return message.empty(); });
   return out;
 }

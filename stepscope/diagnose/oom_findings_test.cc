@@ -41,6 +41,28 @@ TEST(OomFindings, AdviseExpandableSegmentsFirstWhereTheMemoryIsInPieces) {
   EXPECT_EQ(first_advice(m).substr(0, 28), "Make the micro-batch smaller");
 }
 
+TEST(OomFindings, SayWhatPyTorchDoesNotHold) {
+  const OomMessage m{.device = 0,
+                     .request = gib(2),
+                     .total = gib(80),
+                     .free = gib(1),
+                     .allocated = gib(10),
+                     .unallocated = gib(0),
+                     .own = Bytes{0},
+                     .processes = {{.pid = 5}, {.pid = 6}}};
+  EXPECT_EQ(
+      say(oom_sentence(m, account_oom(m))),
+      "Device 0 had no room for 2.15 GB: of its 85.9 GB PyTorch's allocator holds 10.7 GB here, "
+      "and something else holds 74.1 GB (other processes, or libraries of this one); the "
+      "message names 2 processes without a size");
+  EXPECT_EQ(first_advice(m).substr(0, 24), "Look which processes use");
+}
+
+TEST(OomFindings, AdviseNoSmallerBatchWhereTheArgumentsAreTooLarge) {
+  const OomMessage m{.backend = "XLA", .total = gib(15), .needed = gib(30), .arguments = gib(16)};
+  EXPECT_EQ(first_advice(m).substr(0, 27), "Shard parameters and states");
+}
+
 TEST(OomFindings, GiveTheCommandThatPredictsTheJobOfTheLog) {
   using Settings = std::map<std::string, std::string, std::less<>>;
   EXPECT_EQ(predict_command({{"tensor_model_parallel_size", "2"}}, 8), "");

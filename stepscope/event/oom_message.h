@@ -19,7 +19,7 @@ struct OomProcess {
 };
 
 struct OomMessage {
-  std::string backend{};  // "CUDA", "HIP", "XPU"; empty if the message names none
+  std::string backend{};  // "CUDA", "HIP", "XPU", "TensorFlow"; empty if the message names none
   std::optional<int> rank{};
   std::optional<int> device{};
   std::optional<Bytes> request{};
@@ -34,6 +34,7 @@ struct OomMessage {
   std::optional<Bytes> unallocated{};    // reserved by the allocator, but not in use
   std::optional<Bytes> own{};            // of the process itself, with what is not the allocator's
   std::vector<OomProcess> processes{};   // in a container the process itself may be one of them
+  bool retried = false;                  // the allocator tries again, with less or after a flush
   std::string where{};                   // "train.py:120", from the traceback
   std::uint32_t input = 0;               // of the list of files
   std::uint64_t line = 0;                // from 1

@@ -118,6 +118,15 @@ text("oom_without_free.log", "XPU out of memory. Tried to allocate 5.00 GiB (GPU
      "allocated; 13.50 GiB reserved in total by PyTorch)\n")
 text("oom_of_block.log", "!!! Exception during processing !!! Current platform can NOT allocate memory block with size larger than 4GB! "
      "Tried to allocate 5.00 GiB (GPU  0; 15.56 GiB total capacity; 556.67 MiB already allocated; 2.70 GiB reserved in total by PyTorch)\n")
+text("oom_in_container.log", OOM.format("2.00 GiB", "1.00 GiB", "Process 5 has 0 bytes memory in use. Including non-PyTorch memory, this "
+     "process has 0 bytes memory in use. ", "10.00 GiB", "512.00 MiB"))
+text("oom_of_limit.log", "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 255.98 GiB "
+     "of which 240.00 GiB is free. 1.05 GiB allowed; Of the allocated memory 1017.00 MiB is allocated by PyTorch, and 55.00 MiB is "
+     "reserved by PyTorch but unallocated.\n")
+text("oom_of_tensorflow.log", "2021-09-24 16:22:13.1: I tensorflow/stream_executor/cuda/cuda_driver.cc:801] failed to allocate 2.00G "
+     "(2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")
+text("oom_of_npu.log", "RuntimeError: NPU out of memory. Tried to allocate 5.00 GiB (NPU 3; 60.96 GiB total capacity; 49.00 GiB already "
+     "allocated; 49.00 GiB current active; 1.25 GiB free; 57.00 GiB reserved in total by PyTorch)\n")
 text("oom_free_enough.log", "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 5.65 GiB "
      "of which 5.65 GiB is free. Of the allocated memory 195.50 KiB is allocated by PyTorch, and 1.81 MiB is reserved by PyTorch but "
      "unallocated.\n")

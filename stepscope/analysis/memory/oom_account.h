@@ -21,24 +21,29 @@ enum class OomCause : std::uint8_t {
   missing,        // the process itself holds too much
   free_enough,    // the device has more free than was asked for
   program,        // a compiled program takes more than the device
-  block           // the platform gives no allocation of that size
+  block,          // the platform gives no allocation of that size
+  outside  // what PyTorch's allocator does not hold, and no process of the message, is enough
 };
-inline constexpr auto oom_cause_names = enum_names<OomCause::block>;
+inline constexpr auto oom_cause_names = enum_names<OomCause::outside>;
 [[nodiscard]] constexpr std::string_view name_of(OomCause cause) {
   return oom_cause_names[static_cast<std::size_t>(cause)];
 }
 
 struct OomAccount {
   OomCause cause = OomCause::unknown;
-  Bytes missing{};             // request − free − unallocated; 0 if that is enough
-  bool at_least = false;       // the message does not say what is free
-  std::optional<Bytes> used;   // by the process itself, of its allocator or in all
-  Bytes others{};              // held by other processes that the message names
-  std::int64_t other_pid = 0;  // of the largest of them
+  Bytes missing{};                  // request − free − unallocated; 0 if that is enough
+  bool at_least = false;            // the message does not say what is free
+  std::optional<Bytes> used;        // by the process itself, of its allocator or in all
+  Bytes others{};                   // held by other processes that the message names
+  std::int64_t other_pid = 0;       // of the largest of them
+  std::optional<Bytes> reserved{};  // by PyTorch's allocator, if the message has both parts
+  Bytes outside{};  // of the device, held by no allocator and no process that the message sizes; 0
+                    // where a context of this process may be all of it
 };
 
-// In a container the driver names the process itself by a number that it does not know as its own.
-// A process that holds what the allocator has reserved, and at most a context more, is taken for
+// In a container the driver says that processes hold 0 bytes: what is less than the allocator has
+// is not known. It also names the process itself by a number that it does not know as its own. A
+// process that holds what the allocator has reserved, and at most a context more, is taken for
 // the process itself.
 [[nodiscard]] OomAccount account_oom(const OomMessage& message);
 

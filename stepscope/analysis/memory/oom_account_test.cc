@@ -59,10 +59,50 @@ TEST(OomAccount, KnowsItsOwnProcessAmongOthers) {
   EXPECT_EQ(shared.cause, OomCause::other_process);
   EXPECT_EQ(shared.others, gib(30));
   EXPECT_EQ(shared.other_pid, 2);
-  m.processes.pop_back();
+  m = message(10, 2, 71, 3);
+  m.processes = {{.pid = 1, .bytes = gib(75)}};
   EXPECT_EQ(account_oom(m).cause, OomCause::missing);  // it is alone
   m.processes.push_back({.pid = 3, .bytes = Bytes{300 << 20}});
   EXPECT_EQ(account_oom(m).cause, OomCause::missing);  // a desktop is no reason
+}
+
+// In a container all processes hold "0 bytes".
+TEST(OomAccount, FindsWhatNoAllocatorHolds) {
+  OomMessage m = message(3, 1, 10, 1);
+  m.own = Bytes{0};
+  m.processes = {{.pid = 5, .bytes = Bytes{0}}};
+  const OomAccount full = account_oom(m);
+  EXPECT_EQ(full.cause, OomCause::outside);
+  EXPECT_EQ(full.outside, gib(68));
+  EXPECT_EQ(full.reserved, gib(11));
+  EXPECT_EQ(full.used, gib(10));
+  m.own = gib(12);  // it is known, and the rest is not of this process
+  EXPECT_EQ(account_oom(m).outside, gib(67));
+  m.own = gib(79);  // it is of this process
+  EXPECT_EQ(account_oom(m).cause, OomCause::missing);
+  m.own.reset();
+  m.allocated = gib(74);
+  EXPECT_EQ(account_oom(m).cause, OomCause::missing);  // a context may be all of the rest
+  EXPECT_EQ(account_oom(m).outside, Bytes{0});
+}
+
+TEST(OomAccount, KnowsALimitByItsRoundedSize) {
+  const auto mib = [](std::int64_t n) { return Bytes{n << 20}; };
+  OomMessage m{.request = mib(2), .total = gib(250), .free = gib(240)};
+  m.allocated = mib(1017);
+  m.unallocated = mib(55);
+  m.allowed = Bytes{1127428915};  // "1.05 GiB"
+  EXPECT_EQ(account_oom(m).cause, OomCause::limited);
+  m.allowed = gib(2);
+  EXPECT_EQ(account_oom(m).cause, OomCause::free_enough);
+}
+
+TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {
+  const OomAccount mapping =
+      account_oom({.request = gib(3), .total = gib(80), .free = gib(1), .retried = true});
+  EXPECT_EQ(mapping.cause, OomCause::missing);
+  EXPECT_EQ(mapping.missing, gib(2));
+  EXPECT_EQ(mapping.used, gib(79));
 }
 
 }  // namespace

@@ -125,21 +125,65 @@ std::optional<OomMessage> of_program(std::string_view line) {
   return out.needed && out.total ? std::optional(out) : std::nullopt;
 }
 
+// "expandable_segments: memory mapping failed with OOM on device 0 while trying to map 20971520
+// bytes (free: 15663104, total: 33671348224).": a warning, after which PyTorch gives back what it
+// does not use, and tries again.
+std::optional<OomMessage> of_mapping(std::string_view line) {
+  const auto rest = behind(line, "expandable_segments: memory mapping failed with OOM on device ");
+  if (!rest) return std::nullopt;
+  OomMessage out{.retried = true};
+  if (contains(line, "CUDACaching")) out.backend = "CUDA";
+  if (contains(line, "HIPCaching")) out.backend = "HIP";
+  out.device = leading_number<int>(*rest);
+  const auto bytes_behind = [&](std::string_view key) {
+    const auto bytes = number_behind(*rest, key);
+    return bytes && *bytes >= 0 ? std::optional(Bytes{*bytes}) : std::nullopt;
+  };
+  out.request = bytes_behind("trying to map ");
+  out.free = bytes_behind("(free: ");
+  out.total = bytes_behind("total: ");
+  return out.request ? std::optional(out) : std::nullopt;
+}
+
+// "failed to allocate 7.81G (8387559424 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY" of the stream
+// executor, and "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.60GiB" of the BFC
+// allocator, which TensorFlow and XLA share.
+std::optional<OomMessage> of_tensorflow(std::string_view line) {
+  if (contains(line, "from device: ") && contains(line, "ERROR_OUT_OF_MEMORY"))
+    if (const auto size = size_behind(line, "failed to allocate "))
+      return OomMessage{.backend = "TensorFlow", .request = size, .retried = true};
+  if (!contains(line, "Allocator (") || contains(line, "this is not a failure"))
+    return std::nullopt;
+  const auto size = size_behind(line, ") ran out of memory trying to allocate ");
+  return size ? std::optional(OomMessage{.backend = "TensorFlow", .request = size}) : std::nullopt;
+}
+
+// "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::268435456
+// (256)MB".
+std::optional<OomMessage> of_gaudi(std::string_view line) {
+  const auto size = number_behind(line, "MODULE:PT_DEVMEM Allocation failed for size::");
+  if (!size || *size < 0) return std::nullopt;
+  return OomMessage{.backend = "HPU", .request = Bytes{*size}};
+}
+
 // Errors of the driver and its libraries, which name no sizes.
 std::optional<OomMessage> without_sizes(std::string_view line) {
   struct Words {
     std::string_view text;
     std::string_view backend;
   };
-  constexpr std::array<Words, 9> all = {{{"CUDA error: out of memory", "CUDA"},
-                                         {"CUDA driver error: out of memory", "CUDA"},
-                                         {"HIP error: out of memory", "HIP"},
-                                         {"hipErrorOutOfMemory", "HIP"},
-                                         {"cudaErrorMemoryAllocation", "CUDA"},
-                                         {"CUDA_ERROR_OUT_OF_MEMORY", "CUDA"},
-                                         {"CUBLAS_STATUS_ALLOC_FAILED", "CUDA"},
-                                         {"Cuda failure 2 'out of memory'", "CUDA"},
-                                         {"Cuda failure 'out of memory'", "CUDA"}}};
+  for (const auto& of : {of_mapping, of_tensorflow, of_gaudi})
+    if (auto message = of(line)) return message;
+  constexpr std::array<Words, 10> all = {{{"CUDA error: out of memory", "CUDA"},
+                                          {"CUDA driver error: out of memory", "CUDA"},
+                                          {"HIP error: out of memory", "HIP"},
+                                          {"hipErrorOutOfMemory", "HIP"},
+                                          {"cudaErrorMemoryAllocation", "CUDA"},
+                                          {"CUDA_ERROR_OUT_OF_MEMORY", "CUDA"},
+                                          {"CUBLAS_STATUS_ALLOC_FAILED", "CUDA"},
+                                          {"Cuda failure 2 'out of memory'", "CUDA"},
+                                          {"Cuda failure 'out of memory'", "CUDA"},
+                                          {"RESULT_ERROR_OUT_OF_DEVICE_MEMORY", "XPU"}}};
   for (const Words& words : all)
     if (contains(line, words.text)) return OomMessage{.backend = std::string(words.backend)};
   if (auto program = of_program(line)) return program;
@@ -190,7 +234,9 @@ std::optional<OomMessage> parse_oom(std::string_view line) {
 }
 
 bool is_cut_oom(const OomMessage& message) {
-  return message.request && !message.unallocated && message.backend != "XLA" && !message.at_once;
+  const bool of_torch = message.backend != "XLA" && message.backend != "TensorFlow" &&
+                        message.backend != "HPU" && !message.retried;
+  return message.request && !message.unallocated && of_torch && !message.at_once;
 }
 
 }  // namespace stepscope

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line in which a framework says that a device had no room for an allocation: PyTorch's allocator
-// of every version (c10/cuda/CUDACachingAllocator.cpp, also for HIP, XPU and NPU), errors of CUDA
-// and HIP without sizes, XLA while a program is compiled and while it runs.
+// of every version (c10/cuda/CUDACachingAllocator.cpp, also for HIP, XPU and NPU), errors of CUDA,
+// HIP, XPU and Gaudi without sizes, TensorFlow's allocator, XLA while a program is compiled and
+// while it runs.
 #pragma once
 
 #include <cstdint>

@@ -113,6 +113,59 @@ TEST(OomLine, WithoutSizesIsStillOne) {
   EXPECT_EQ(xla->request, Bytes{2147483648});
 }
 
+TEST(OomLine, OfAMappingHasTheSizesOfTheDevice) {
+  const auto m = parse_oom(
+      "[W831 10:00:00.1 CUDACachingAllocator.cpp:508] expandable_segments: memory mapping failed "
+      "with OOM on device 3 while trying to map 20971520 bytes (free: 4194304, total: "
+      "85899345920).");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->backend, "CUDA");
+  EXPECT_EQ(m->device, 3);
+  EXPECT_EQ(m->request, of(20 * mib));
+  EXPECT_EQ(m->free, of(4 * mib));
+  EXPECT_EQ(m->total, of(80 * gib));
+  EXPECT_TRUE(m->retried);
+  EXPECT_FALSE(is_cut_oom(*m));
+}
+
+TEST(OomLine, OfOtherFrameworksHasItsRequest) {
+  const auto driver = parse_oom(
+      "2021-09-24 16:00:00.1: I tensorflow/stream_executor/cuda/cuda_driver.cc:801] failed to "
+      "allocate 2.00G (2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory");
+  ASSERT_TRUE(driver);
+  EXPECT_EQ(driver->backend, "TensorFlow");
+  EXPECT_EQ(driver->request, of(2 * gib));
+  EXPECT_TRUE(driver->retried);
+  const auto bfc = parse_oom(
+      "W tensorflow/core/common_runtime/bfc_allocator.cc:431] Allocator (GPU_0_bfc) ran out of "
+      "memory trying to allocate 1.50GiB (rounded to 1610612736)requested by op mul");
+  ASSERT_TRUE(bfc);
+  EXPECT_EQ(bfc->request, of(1.5 * gib));
+  EXPECT_FALSE(
+      parse_oom("Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.60GiB with "
+                "freed_by_count=0. The caller indicates that this is not a failure"));
+  const auto gaudi = parse_oom(
+      "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for "
+      "size::536870912 (512)MB");
+  ASSERT_TRUE(gaudi);
+  EXPECT_EQ(gaudi->backend, "HPU");
+  EXPECT_EQ(gaudi->request, of(512 * mib));
+  const auto xpu = parse_oom(
+      "RuntimeError: Native API failed. Native API returns: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_"
+      "MEMORY)");
+  ASSERT_TRUE(xpu);
+  EXPECT_EQ(xpu->backend, "XPU");
+  const auto npu = parse_oom(
+      "RuntimeError: NPU out of memory. Tried to allocate 5.00 GiB (NPU 3; 60.96 GiB total "
+      "capacity; 49.00 GiB already allocated; 49.00 GiB current active; 1.25 GiB free; 57.00 GiB "
+      "reserved in total by PyTorch)");
+  ASSERT_TRUE(npu);
+  EXPECT_EQ(npu->backend, "NPU");
+  EXPECT_EQ(npu->device, 3);
+  EXPECT_EQ(npu->free, of(1.25 * gib));
+  EXPECT_EQ(npu->unallocated, of(8 * gib));
+}
+
 TEST(OomLine, IsNoneWhereTheWordsAreTalkedAbout) {
   for (const char* line :
        {"avoid CUDA out of memory errors", "CUDA out of memory. Tried to allocate much",
