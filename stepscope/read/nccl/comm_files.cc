@@ -30,7 +30,7 @@ struct CommFile {
   std::string path;
   FileKind kind = FileKind::log;
   bool found = false;  // found in a directory, not named
-  // Why a pickle or JSON is no dump, where its first bytes show it.
+  // Why a pickle or JSON is no dump, where its first bytes show it. It may still be a log.
   std::optional<Error> refused{};
   bool maybe_ras = false;  // JSON that may be a status of RAS
 };
@@ -45,6 +45,14 @@ void judge(const FileHead& head, CommFile& file) {
     file.refused = tree.error();
   else if (!begins_flight_dump(tree->value()))
     file.refused = no_flight_dump(tree->value(), file.path);
+}
+
+// A pickle of protocol 0 and a line of Ray, "(train pid=7) …", may begin alike.
+void judge_text(const FileHead& head, CommFile& file) {
+  const auto tree = plain_head(head, file.path);
+  if (tree && begins_flight_dump(tree->value())) return;
+  file.kind = FileKind::log;
+  file.refused = tree ? no_flight_dump(tree->value(), file.path) : tree.error();
 }
 
 Result<CommFile> comm_file(const std::string& path, const FileHead& head) {
@@ -62,7 +70,10 @@ Result<CommFile> comm_file(const std::string& path, const FileHead& head) {
     file.kind = FileKind::ras;
   else if (object)
     file.kind = FileKind::json;
-  if (file.kind == FileKind::pickle || file.kind == FileKind::json) judge(head, file);
+  if (file.kind == FileKind::pickle && head.text.front() != '\x80')
+    judge_text(head, file);
+  else if (file.kind == FileKind::pickle || file.kind == FileKind::json)
+    judge(head, file);
   return file;
 }
 
@@ -224,9 +235,9 @@ class FilesReader {
     input.path = file.path;
     input.format = "log";
     bool quiet = false;
-    const auto added = logs_.add(**source, input, stop_, &quiet);
+    const auto added = logs_.add(**source, input, stop_, file.refused ? nullptr : &quiet);
     if (!added) {
-      Error error = added.error();
+      Error error = file.refused ? *file.refused : added.error();
       if (error.file.empty()) error.file = file.path;
       if (quiet) {
         quiet_.push_back(std::move(error));
