@@ -111,6 +111,8 @@ text("oom_full.log", "  micro_batch_size ...... 4\n  tensor_model_parallel_size 
      OOM.format("6.00 GiB", "1.00 GiB", "", "74.00 GiB", "3.00 GiB"))
 text("oom_others.log", OOM.format("9.00 GiB", "1.00 GiB", "Process 77 has 50.00 GiB memory in use. ", "20.00 GiB", "1.00 GiB"))
 text("oom_at_once.log", OOM.format("99.00 GiB", "70.00 GiB", "", "5.00 GiB", "1.00 GiB"))
+text("oom_of_ray.log", "(VllmWorker pid=7) " + OOM.format("30.00 GiB", "20.00 GiB", "", "18.00 GiB", "40.00 GiB"))
+text("with_labels.log", "[19:08:34.16][GC ][error][tid:4F] Failed to load the kernel\n[1] loss 2.0\n")
 text("oom_old.log", "RuntimeError: HIP out of memory. Tried to allocate 2.00 GiB (GPU 1; 63.98 GiB total capacity; 50.00 GiB already "
      "allocated; 1.00 GiB free; 62.00 GiB reserved in total by PyTorch)\n")
 
@@ -174,6 +176,8 @@ text("two_launchers.log", TABLE.format("09:15:52", 3, 3) + "-----\n" + TABLE.for
 text("refused.log", "n1:116:116 [3] NCCL INFO Bootstrap : Using eth0:10.0.0.2<0>\n"
      "n1:116:236 [3] misc/socket.cc:480 NCCL WARN socketStartConnect: Connect to 10.0.0.1<38007> failed : Software caused connection "
      "abort\nn1:116:236 [3] NCCL INFO bootstrap.cc:270 -> 2\n")
+text("of_ray.log", "(train_rft pid=7) 2026-11-30 09:15:01.224 n1:7:9 [0] NCCL INFO Connected all rings\n"
+     "(train_rft pid=7) 2026-11-30 09:15:01.227 n1:7:9 [0] include/alloc.h:102 NCCL WARN Cuda failure 1 'invalid argument'\n")
 text("refused_early.log", "n1:185:186 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out\n")
 text("same_rank_twice.log", "n1:18:19 [0] bootstrap.cc:131 NCCL WARN Bootstrap Root : rank 1 of 8 ranks has already checked in\n")
 

@@ -72,8 +72,33 @@ std::vector<std::string> files_in_page(std::string_view page) {
 }
 
 constexpr std::string_view how_to_record =
-    "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\"), or give the log with "
-    "the out-of-memory message";
+    "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\"), or give a log that has "
+    "the out-of-memory message of a device";
+
+// Whether what begins as plain data is a line of a log: "[rank0]: …", "[12:00:01] …", "{'loss': …",
+// "(train pid=7) …".
+bool begins_log(std::string_view head) {
+  constexpr std::size_t longest_label = 400;
+  const std::size_t first = head.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first == std::string_view::npos) return false;
+  std::string_view line = head.substr(first, longest_label);
+  line = line.substr(0, std::min(line.find('\n'), line.size()));
+  const std::size_t next = std::min(line.find_first_not_of(" \t", 1), line.size());
+  if (next == line.size()) return false;
+  if (line.front() == '{') return !contains("\"}", line.substr(next, 1));
+  if (line.front() == '(') {
+    const std::string_view label = line.substr(0, line.find(") "));
+    return label.size() < line.size() && contains(label, " ") &&
+           std::ranges::all_of(label, [](char c) { return c >= ' ' && c <= '~'; });
+  }
+  if (line.front() != '[' || contains("{[\"]", line.substr(next, 1))) return false;
+  const std::size_t close = line.find(']');
+  return close != std::string_view::npos && !trimmed(line.substr(close + 1)).empty();
+}
+
+Beginning beginning_of_snapshot(std::string_view head) {
+  return begins_log(head) ? Beginning::other : beginning_of(head);
+}
 
 Result<MemorySnapshot> snapshot_in(Beginning form, std::string text, const std::string& path) {
   const std::uint64_t bytes = text.size();
@@ -151,7 +176,7 @@ bool has_file(const std::string& path, const StopFlag* stop) {
 Result<std::string> snapshot_text(const std::string& path, const StopFlag* stop) {
   auto head = head_of_file(path);
   if (!head) return head.error();
-  const Beginning beginning = beginning_of(head->text);
+  const Beginning beginning = beginning_of_snapshot(head->text);
   const bool page = beginning == Beginning::page;
   if (!head->damage.empty() && beginning != Beginning::other)
     return Error{.what = head->damage, .file = path, .hint = "copy the file again"};
@@ -168,7 +193,7 @@ Result<std::string> snapshot_text(const std::string& path, const StopFlag* stop)
 
 Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
                                                            const std::string& path) {
-  const Beginning form = beginning_of(std::string_view(text).substr(0, file_head_bytes));
+  const Beginning form = beginning_of_snapshot(std::string_view(text).substr(0, file_head_bytes));
   if (form == Beginning::page) return snapshots_in_page(text, path);
   if (form == Beginning::other || form == Beginning::empty)
     return Error{.what = text.empty() ? "the file is empty" : "is no memory snapshot",

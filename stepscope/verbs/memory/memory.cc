@@ -2,6 +2,7 @@
 #include "stepscope/verbs/memory/memory.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "stepscope/base/files/open_source.h"
@@ -17,14 +18,17 @@ namespace stepscope {
 
 namespace {
 
-// Adds the messages of a log and the tables of totals that it prints. False without any.
-bool add_log(const std::string& path, const StopFlag* stop, MemoryResult& result) {
+// What a log says: of the memory of a device, or only how processes ended.
+enum class LogSays : std::uint8_t { nothing, ends, memory };
+
+// Adds the messages of a log and the tables of totals that it prints.
+LogSays add_log(const std::string& path, const StopFlag* stop, MemoryResult& result) {
   Incident found;
   IncidentLog log(found);
   log.begin(static_cast<std::uint32_t>(result.logs.size()), path);
   PrintedMemoryLines printed;
   const auto source = open_source(path);
-  if (!source) return false;
+  if (!source) return LogSays::nothing;
   const auto read = for_line_blocks(
       **source, "\n",
       [&](std::string_view block) -> Result<Done> {
@@ -33,15 +37,17 @@ bool add_log(const std::string& path, const StopFlag* stop, MemoryResult& result
         return Done{};
       },
       stop);
-  if (!read || (found.ooms.empty() && printed.checkpoints.empty())) return false;
+  if (!read) return LogSays::nothing;
+  if (found.ooms.empty() && printed.checkpoints.empty())
+    return found.events.empty() ? LogSays::nothing : LogSays::ends;
   if (!printed.checkpoints.empty())
     result.printed.push_back({.path = path, .checkpoints = std::move(printed.checkpoints)});
-  if (found.ooms.empty()) return true;
+  if (found.ooms.empty()) return LogSays::memory;
   result.logs.push_back(path);
   for (OomMessage& message : found.ooms) result.ooms.push_back(std::move(message));
   result.settings.merge(found.settings);
   if (found.world_sizes.size() == 1) result.world = found.world_sizes.begin()->first;
-  return true;
+  return LogSays::memory;
 }
 
 // What is no snapshot may be a log: its error goes if it is.
@@ -51,7 +57,12 @@ void add_logs(const MemoryRequest& request, const StopFlag* stop, MemoryResult& 
     const auto same = std::ranges::find(result.failures, path, &Error::file);
     const bool refused = same != result.failures.end();
     if ((!refused && !inside) || (stop != nullptr && stop->requested())) return;
-    if (add_log(path, stop, result) && refused) result.failures.erase(same);
+    const LogSays says = add_log(path, stop, result);
+    if (refused && says == LogSays::memory) result.failures.erase(same);
+    if (refused && says == LogSays::ends)
+      *same = {.what = "is no memory snapshot, and has no out-of-memory message of a device",
+               .file = path,
+               .hint = "stepscope hang " + path + " reads how its processes ended"};
   });
   if (result.ooms.empty() && result.printed.empty()) return;
   // A directory without snapshots is no failure if its logs have messages or tables.
