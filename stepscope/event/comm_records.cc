@@ -7,8 +7,8 @@
 namespace stepscope {
 
 std::string_view name_of(CallState state) {
-  constexpr std::array<std::string_view, 5> names = {"unknown", "scheduled", "started", "ended",
-                                                     "completed"};
+  constexpr std::array<std::string_view, 6> names = {"unknown", "scheduled", "started",
+                                                     "ended",   "completed", "unfinished"};
   return names[static_cast<std::size_t>(state)];
 }
 

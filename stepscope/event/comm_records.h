@@ -21,8 +21,9 @@
 
 namespace stepscope {
 
-// `ended`: given up or finished; the recorder does not say which. `unknown`: not recorded.
-enum class CallState : std::uint8_t { unknown, scheduled, started, ended, completed };
+// `ended`: given up or finished; the recorder does not say which. `unfinished`: a watchdog gave up
+// on it, and no line says whether it had started. `unknown`: not recorded.
+enum class CallState : std::uint8_t { unknown, scheduled, started, ended, completed, unfinished };
 [[nodiscard]] std::string_view name_of(CallState state);
 
 // One call of one rank in one group.

@@ -35,6 +35,11 @@ text("wrapped.log", "(Worker pid=7, ip=10.0.0.3) [rank1] Watchdog caught collect
      "(Worker pid=7, ip=10.0.0.3) WorkNCCL(SeqNum=64, OpType=ALLGATHER, NumelIn=1, NumelOut=4, Timeout(ms)=6000\n"
      "(Worker pid=7, ip=10.0.0.3) 00) ran for 600012 milliseconds before timing out.\n")
 
+text("cut_call.log", timeout(1, REDUCE, prefix=False) + timeout(2, REDUCE, prefix=False)[:115] + "\n")
+text("cut_number.log", timeout(1, REDUCE, prefix=False) + timeout(2, REDUCE, prefix=False)[:101] + "\n")
+text("wrapped_status.log", "[rank3]:[E1130 03:14:05.2 ProcessGroupNCCL.cpp:1709] [PG 0 (default_pg) Rank 3] Timeout at NCCL work: 20, last "
+     "enqueued \nNCCL work: 22, last completed NCCL work: 19.\n")
+
 # ---- what PyTorch compares -------------------------------------------------------------------------------------------
 PRINT = ("Rank {} is running collective: CollectiveFingerPrint(SequenceNumber={}, OpType={}, TensorShape=[{}], "
          "TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda))")

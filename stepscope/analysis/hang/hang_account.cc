@@ -72,7 +72,8 @@ std::optional<HangKind> difference(const CommCall& a, const CommCall& b) {
     return kind != CollectiveKind::unknown && kind != CollectiveKind::none;
   };
   const bool both_known = known(a.kind) && known(b.kind);
-  if (both_known ? a.kind != b.kind : a.name != b.name) return HangKind::operation;
+  const bool named = a.name != empty_string && b.name != empty_string;
+  if (named && (both_known ? a.kind != b.kind : a.name != b.name)) return HangKind::operation;
   if (sizes_differ(a, b)) return HangKind::size;
   if (a.kind != CollectiveKind::scatter && a.kind != CollectiveKind::broadcast &&
       types_differ(a.in_types, b.in_types))
@@ -146,7 +147,8 @@ struct Channel {
 };
 
 bool is_waiting(CallState state) {
-  return state == CallState::scheduled || state == CallState::started;
+  return state == CallState::scheduled || state == CallState::started ||
+         state == CallState::unfinished;
 }
 
 bool open(const CommCall& call, bool from_log) {
@@ -534,7 +536,7 @@ void leftover_timeouts(const CommRecords& records, HangAccount& out) {
                           .sizes = t.in_elements ? std::to_string(*t.in_elements) : std::string(),
                           .types = {},
                           .sequence = t.sequence,
-                          .state = CallState::started},
+                          .state = CallState::unfinished},
          .ranks = {t.rank}});
   }
 }

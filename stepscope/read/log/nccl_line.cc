@@ -95,6 +95,27 @@ constexpr std::array<std::string_view, 7> algorithms = {
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 constexpr std::array<std::string_view, 3> protocols = {"LL", "LL128", "SIMPLE"};
 
+// The number behind `key`, unless the text ends with it: the rest of its digits may be cut off.
+std::optional<std::int64_t> whole_number_behind(std::string_view text, std::string_view key) {
+  const auto rest = behind(text, key);
+  if (!rest) return std::nullopt;
+  std::string_view digits = trimmed(*rest);
+  const auto number = take_number<std::int64_t>(digits);
+  return digits.empty() ? std::nullopt : number;
+}
+
+// "ALLREDUCE" of "OpType=ALLREDUCE, …"; empty for a cut one.
+std::string_view operation_of(std::string_view call) {
+  const auto type = behind(call, "OpType=");
+  const std::size_t end = type ? type->find_first_of(",)") : std::string_view::npos;
+  if (end == std::string_view::npos) return {};
+  const std::string_view word = type->substr(0, end);
+  const bool whole = std::ranges::all_of(word, [](char c) {
+    return is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  });
+  return whole ? word : std::string_view();
+}
+
 template <std::size_t N>
 std::string named(std::string_view word, const std::array<std::string_view, N>& names) {
   if (word.empty() || !std::ranges::all_of(word, is_digit)) return std::string(word);
@@ -250,7 +271,7 @@ std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
   if (!gives_up && !status) return std::nullopt;
   WatchdogLine out;
   const auto rank_at = [&](std::string_view key) {
-    const auto rank = number_behind(line, key);
+    const auto rank = whole_number_behind(line, key);
     return rank && *rank >= 0 && *rank < 10'000'000 ? static_cast<int>(*rank) : -1;
   };
   out.place = rank_at("Rank ");
@@ -260,38 +281,40 @@ std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
   if (out.rank < 0) return std::nullopt;
   auto group = behind(line, "PG GUID ");
   if (!group) group = behind(line, "[PG ");
-  if (group && !group->starts_with("ID ")) {
-    const std::string_view words = group->substr(0, std::min(group->find(']'), group->size()));
+  if (group && contains(*group, "]") && !group->starts_with("ID ")) {
+    const std::string_view words = group->substr(0, group->find(']'));
     out.group = words.substr(0, std::min(words.find_first_of(" ("), words.size()));
     if (const std::size_t open = words.find('('); open != std::string_view::npos)
       out.group_name = words.substr(open + 1, std::min(words.find(')'), words.size()) - open - 1);
   }
   if (gives_up) {
-    const std::string_view call = work->substr(0, std::min(work->find(") ran"), work->size()));
-    out.sequence = number_behind(call, "SeqNum=").value_or(-1);
-    if (const auto type = behind(call, "OpType="))
-      out.operation = type->substr(0, std::min(type->find_first_of(",) "), type->size()));
+    const std::size_t ran = work->find(") ran");
+    const std::string_view call = ran == std::string_view::npos ? *work : work->substr(0, ran + 1);
+    out.sequence = whole_number_behind(call, "SeqNum=").value_or(-1);
+    out.operation = operation_of(call);
     out.timeout = !out.operation.empty() || out.sequence >= 0;
-    out.in_elements = number_behind(call, "NumelIn=");
-    out.out_elements = number_behind(call, "NumelOut=");
+    out.in_elements = whole_number_behind(call, "NumelIn=");
+    out.out_elements = whole_number_behind(call, "NumelOut=");
     // Until PyTorch 1.13 the shape of the first tensor.
     if (const auto shape = behind(call, "TensorShape="); shape && !out.in_elements)
       out.in_elements = elements_of_shape(*shape);
-    out.limit_ms = number_behind(call, "Timeout(ms)=");
-    out.ran_ms = number_behind(line, " ran for ");
+    out.limit_ms = whole_number_behind(call, "Timeout(ms)=");
+    out.ran_ms = whole_number_behind(line, " ran for ");
   }
   const auto either = [&](std::string_view a, std::string_view b) {
-    const auto first = number_behind(line, a);
-    return first ? first : number_behind(line, b);
+    const auto first = whole_number_behind(line, a);
+    return first ? first : whole_number_behind(line, b);
   };
   out.enqueued = either("last enqueued work: ", "ast enqueued NCCL work: ");
   out.started = either("last started work: ", "ast started NCCL work: ");
-  out.completed = either("last completed work: ", "ast completed NCCL work: ");
+  out.completed = number_behind(line, "last completed work: ");  // the line ends with it
+  if (!out.completed) out.completed = whole_number_behind(line, "ast completed NCCL work: ");
   // Some versions print memory that nobody has set.
   for (auto* count : {&out.started, &out.completed})
     if (out.enqueued && *count && **count > *out.enqueued) count->reset();
   if (!out.timeout)
     out.sequence = either("work sequence id: ", "Timeout at NCCL work: ").value_or(-1);
+  out.gave_up = !out.timeout && out.sequence >= 0 && contains(line, "Timeout at NCCL work: ");
   if (!out.timeout && !out.enqueued && !out.completed) return std::nullopt;
   return out;
 }
@@ -305,6 +328,14 @@ bool is_cut_watchdog(std::string_view line) {
          work->find("timing out.") == std::string_view::npos;
 }
 
+bool is_cut_status(std::string_view line) {
+  const bool begins = contains_any(
+      line, {"ast enqueued", "Timeout at NCCL work: ", "detected by watchdog at work"});
+  if (!begins || !contains_any(line, {"Rank ", "[rank"})) return false;
+  return !number_behind(line, "last completed work: ") &&
+         !whole_number_behind(line, "ast completed NCCL work: ");
+}
+
 void join_cut_line(std::string& line, std::string_view next) {
   const auto word = [](char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -314,7 +345,7 @@ void join_cut_line(std::string& line, std::string_view next) {
     const bool inside = work && work->find(')') == std::string_view::npos;
     const bool digits = is_digit(line.back()) && is_digit(next.front());
     const bool glued = word(line.back()) && word(next.front()) && (inside || digits);
-    if (!glued) line += ' ';
+    if (!glued && line.back() != ' ') line += ' ';
   }
   line += next;
 }

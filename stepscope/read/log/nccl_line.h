@@ -76,13 +76,14 @@ struct NcclChoiceLine {
 [[nodiscard]] std::optional<NcclChoiceLine> parse_choice(std::string_view text);
 
 // A message of torch.distributed's watchdog about a rank and a group (ProcessGroupNCCL.cpp of
-// PyTorch 1.9 and later).
+// PyTorch 1.9 and later). A field at the end of a cut line is absent.
 struct WatchdogLine {
   int rank = -1;   // of the job ("[rank3]:", PyTorch 2.2 and later); without it that of the group
   int place = -1;  // the rank of the group ("[Rank 3]", "[PG ID 0 PG GUID 0(default_pg) Rank 3]")
   std::string_view group{};  // PG GUID; empty if not in the message
   std::string_view group_name{};
   bool timeout = false;  // a call timed out; see the fields below
+  bool gave_up = false;  // a status says that the call `sequence` timed out
   std::int64_t sequence =
       -1;  // of the call, or of the call where a failure was seen; -1: not there
   std::string_view operation{};  // "BROADCAST"
@@ -96,9 +97,10 @@ struct WatchdogLine {
 };
 [[nodiscard]] std::optional<WatchdogLine> parse_watchdog(std::string_view line);
 
-// Whether a terminal or a page has cut the timeout of a watchdog: the rest stands on the next
-// lines.
+// Whether a terminal or a page has cut the timeout of a watchdog, or its status: the rest stands on
+// the next lines.
 [[nodiscard]] bool is_cut_watchdog(std::string_view line);
+[[nodiscard]] bool is_cut_status(std::string_view line);
 // Puts the next line behind a cut one. A break within a word or a number leaves no blank.
 void join_cut_line(std::string& line, std::string_view next);
 

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/event/name_rules.h"
 #include "stepscope/read/incident/incident_line.h"
@@ -42,6 +43,12 @@ constexpr std::size_t most_compared = 10000;
 // "ALLREDUCE", "_ALLGATHER_BASE", "BROADCAST".
 CollectiveKind watched_kind(std::string_view operation) {
   return collective_kind("nccl:" + std::string(operation));
+}
+
+// Whether a line behind a cut one is a message of its own.
+bool begins_message(std::string_view plain) {
+  return contains_any(plain, {"ProcessGroupNCCL.cpp:", "aught collective operation timeout",
+                              "NCCL INFO ", "NCCL WARN "});
 }
 
 // The ranks of the group that an all-gather or a reduce-scatter shows; 0: none.
@@ -78,6 +85,7 @@ struct CommLogs::State {
   std::vector<Unnamed> unnamed;
   std::multimap<std::uint32_t, std::size_t> unnamed_of;  // by rank: in `unnamed`, not settled
   std::set<std::string> timeouts;                        // that are added
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>> given_up;  // group, rank, number
   // Ranks, number, operation and shapes of the pairs in CommRecords::compared.
   std::set<std::tuple<int, std::optional<int>, std::int64_t, StringId, StringId, StringId>>
       mismatches;
@@ -98,6 +106,8 @@ struct CommLogs::State {
   std::uint32_t unnamed_group(const std::string& key, bool guessed);
   void name_groups(std::uint32_t rank, std::int64_t sequence, std::uint32_t group);
   void add_timeout(const WatchdogTimeout& timeout, int place);
+  void settle_given_up();
+  void settle_states();
   void name_by_call();
   void settle_unnamed();
   void settle_sizes();
@@ -153,8 +163,14 @@ void CommLogs::State::goes_on(std::string_view text, CommInput& input) {
     line(text, input);
     return;
   }
+  if (begins_message(plain)) {
+    cut_lines = 0;
+    message(std::exchange(cut, {}));
+    line(text, input);
+    return;
+  }
   join_cut_line(cut, plain);
-  const bool more = is_cut_watchdog(cut) ||
+  const bool more = is_cut_watchdog(cut) || is_cut_status(cut) ||
                     (!parse_mismatch(cut) && cut.find("mismatch between") != std::string::npos);
   if (more && ++cut_lines < most_cut_lines) return;
   const std::string whole = std::exchange(cut, {});
@@ -186,7 +202,8 @@ void CommLogs::State::line(std::string_view text, CommInput& input) {
   split_sayings(plain, processes.hosts(), sayings);
   if (sayings.empty()) {
     const bool cut_here =
-        is_cut_watchdog(plain) || plain.find(jax_barrier) != std::string_view::npos ||
+        is_cut_watchdog(plain) || is_cut_status(plain) ||
+        plain.find(jax_barrier) != std::string_view::npos ||
         (plain.find("Detected mismatch between collectives") != std::string_view::npos &&
          !parse_mismatch(plain));
     if (cut_here)
@@ -215,7 +232,6 @@ void CommLogs::State::mismatch(const MismatchLine& said, std::optional<int> laun
     call.sequence = print.sequence;
     call.name = into.strings.intern(print.operation);
     call.kind = watched_kind(print.operation);
-    call.state = CallState::started;
     call.in_sizes = into.strings.intern(print.shape);
     call.in_types = into.strings.intern(print.type);
     call.in_elements = elements_of_shape(print.shape).value_or(-1);
@@ -312,7 +328,7 @@ void CommLogs::State::add_timeout(const WatchdogTimeout& timeout, int place) {
   call.sequence = timeout.sequence;
   call.name = into.strings.intern(timeout.operation);
   call.kind = watched_kind(timeout.operation);
-  call.state = CallState::started;
+  call.state = CallState::unfinished;
   call.in_elements = timeout.in_elements.value_or(-1);
   call.out_elements = timeout.out_elements.value_or(-1);
   s.collectives.insert(at, call);
@@ -369,6 +385,7 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
     }
   } else if (group) {
     name_groups(rank, said.sequence, *group);
+    if (said.gave_up && said.sequence >= 0) given_up.emplace(*group, rank, said.sequence);
   }
   if (!said.enqueued && !said.completed) return;
   // Without the name of its group a status says nothing of a call.
@@ -429,6 +446,27 @@ void CommLogs::State::settle_unnamed() {
     before = u;
     u->timeout.group = group;
     add_timeout(u->timeout, u->place);
+  }
+}
+
+// A status says that a rank gave up on a call, which no other line names.
+void CommLogs::State::settle_given_up() {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>> known;
+  for (const WatchdogTimeout& t : into.timeouts) known.emplace(t.group, t.rank, t.sequence);
+  for (const auto& call : given_up)
+    if (!known.contains(call))
+      add_timeout(
+          {.rank = std::get<1>(call), .group = std::get<0>(call), .sequence = std::get<2>(call)},
+          -1);
+}
+
+// Whether the calls that watchdogs gave up on had started, where a status says it.
+void CommLogs::State::settle_states() {
+  for (CommSequence& s : into.sequences) {
+    if (!s.watchdog_only || !s.status || s.status->started < 0) continue;
+    for (CommCall& call : s.collectives)
+      if (call.state == CallState::unfinished && call.sequence >= 0)
+        call.state = call.sequence <= s.status->started ? CallState::started : CallState::scheduled;
   }
 }
 
@@ -494,6 +532,8 @@ void CommLogs::settle() {
     missing.erase(std::ranges::unique(missing).begin(), missing.end());
   }
   state_->settle_unnamed();
+  state_->settle_given_up();
+  state_->settle_states();
   state_->settle_sizes();
   state_->processes.settle();
   state_->incident.settle();

@@ -215,6 +215,45 @@ TEST(NcclLog, ReadsWatchdogsOfEveryVersion) {
   EXPECT_FALSE(status->completed);
 }
 
+TEST(NcclLog, AFieldAtTheEndOfACutLineIsAbsent) {
+  const std::string front = "[Rank 5] Watchdog caught collective operation timeout: WorkNCCL(";
+  EXPECT_FALSE(parse_watchdog(front + "SeqNum=46"));
+  const auto said = parse_watchdog(front + "SeqNum=469, OpType=ALLR");
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->sequence, 469);
+  EXPECT_EQ(said->operation, "");
+  EXPECT_FALSE(parse_watchdog(front + "SeqNum=4, OpType=ALLREDUCE, NumelIn=12")->in_elements);
+  // The next message is not the rest of a cut one.
+  const ReadLog log = read_log("[E] " + front + "SeqNum=7, OpType=ALLR\n" +
+                               timeout_of(1, "SeqNum=7, OpType=ALLREDUCE, NumelIn=4, NumelOut=4"));
+  ASSERT_EQ(log.records.timeouts.size(), 2U);
+  EXPECT_EQ(log.records.timeouts[0].group, log.records.timeouts[1].group);
+}
+
+TEST(NcclLog, AStatusSaysWhetherACallHadStarted) {
+  const std::string call = timeout_of(0, "SeqNum=7, OpType=ALLREDUCE, NumelIn=4, NumelOut=4");
+  const auto state_with = [&](const std::string& status) {
+    const ReadLog log = read_log(call +
+                                 "[PG 1 Rank 0] Timeout at NCCL work: 7, last enqueued NCCL "
+                                 "work: 9, " +
+                                 status + "last completed NCCL work: 6.\n");
+    return log.records.sequences.at(0).collectives.at(0).state;
+  };
+  EXPECT_EQ(state_with(""), CallState::unfinished);
+  EXPECT_EQ(state_with("last started NCCL work: 6, "), CallState::scheduled);
+  EXPECT_EQ(state_with("last started NCCL work: 7, "), CallState::started);
+}
+
+TEST(NcclLog, AWrappedStatusAloneIsATimeout) {
+  const ReadLog log = read_log(
+      "[stderr] [rank3]:[E ProcessGroupNCCL.cpp:1709] [PG 0 (default_pg) Rank 3] Timeout at NCCL "
+      "work: 20, last enqueued \nNCCL work: 22, last completed NCCL work: 19.\n");
+  ASSERT_EQ(log.records.timeouts.size(), 1U);
+  EXPECT_EQ(log.records.timeouts[0].sequence, 20);
+  EXPECT_EQ(log.records.groups[log.records.timeouts[0].group].name, "default_pg");
+  EXPECT_EQ(log.records.sequences.at(0).status->enqueued, 22);
+}
+
 TEST(NcclLog, ReadsWhatADetailedCheckCompared) {
   const auto print = [](int rank, int sequence, const char* shape) {
     return "Rank " + std::to_string(rank) +
