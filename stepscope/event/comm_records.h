@@ -173,6 +173,7 @@ struct LogMessage {
   std::optional<std::uint32_t> rank{};
   std::string text{};
   std::uint64_t times = 1;
+  std::optional<int> device{};  // as the line names it
 };
 
 struct CommInput {

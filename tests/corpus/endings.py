@@ -183,6 +183,10 @@ text("refused.log", "n1:116:116 [3] NCCL INFO Bootstrap : Using eth0:10.0.0.2<0>
      "abort\nn1:116:236 [3] NCCL INFO bootstrap.cc:270 -> 2\n")
 text("of_ray.log", "(train_rft pid=7) 2026-11-30 09:15:01.224 n1:7:9 [0] NCCL INFO Connected all rings\n"
      "(train_rft pid=7) 2026-11-30 09:15:01.227 n1:7:9 [0] include/alloc.h:102 NCCL WARN Cuda failure 1 'invalid argument'\n")
+text("two_devices.log", "n1:7:9 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-WU88OE to 9637892 bytes\n"
+     "n1:7:12 [2] proxy.cc:1326 NCCL WARN Socket recv failed\n")
+text("without_process.log", "[3] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\n"
+     "[2025-11-24 11:20:21] gpu-server [5] misc/socket.cc:46 NCCL WARN Call to send to 10.0.0.9<52905> failed\n")
 text("refused_early.log", "n1:185:186 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out\n")
 text("same_rank_twice.log", "n1:18:19 [0] bootstrap.cc:131 NCCL WARN Bootstrap Root : rank 1 of 8 ranks has already checked in\n")
 

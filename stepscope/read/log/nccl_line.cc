@@ -67,6 +67,39 @@ std::optional<std::size_t> find_process(std::string_view before, NcclSaying& int
   return std::nullopt;
 }
 
+// The last word of `text`, which is cut off.
+std::string_view take_last_word(std::string_view& text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  const std::size_t begin = text.rfind(' ') + 1;  // npos + 1 is 0
+  const std::string_view word = text.substr(begin);
+  text = text.substr(0, begin);
+  return word;
+}
+
+// "[3] include/shm.h:28" and "node1 [3]" in front of "NCCL", where somebody took away the process.
+// Returns where the device, or the host, begins in `before`.
+std::optional<std::size_t> find_device(std::string_view before, NcclSaying& into) {
+  for (int words = 0; words < 3; ++words) {
+    const std::string_view word = take_last_word(before);
+    if (const auto device = device_in(word)) {
+      into.device = device;
+      std::string_view rest = before;
+      const std::string_view host = take_last_word(rest);
+      const bool name = std::ranges::all_of(host, [](char c) {
+        return is_digit(c) || c == '-' || c == '.' || c == '_' || (c >= 'a' && c <= 'z') ||
+               (c >= 'A' && c <= 'Z');
+      });
+      const bool digits = std::ranges::all_of(host, [](char c) { return is_digit(c) || c == '.'; });
+      if (host.empty() || !name || digits) return before.size();
+      into.host = host;
+      return rest.size();
+    }
+    const bool place = contains(word, ":") && contains(word, ".");
+    if (!place && !word.starts_with('(')) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // Removes letters of other writers before the host. Looks for the shortest known host that ends
 // this one.
 std::size_t letters_before_host(NcclSaying& saying, const HostNames& known) {
@@ -166,7 +199,10 @@ void split_sayings(std::string_view line, const HostNames& known, std::vector<Nc
     if (level == level_words.end()) continue;
     NcclSaying saying{.level = level->level};
     auto process = find_process(line.substr(from, at - from), saying);
-    if (process) *process += letters_before_host(saying, known);
+    if (process)
+      *process += letters_before_host(saying, known);
+    else if (into.empty())
+      process = find_device(line.substr(from, at - from), saying);
     const bool first = trimmed(line.substr(0, at)).empty();
     const bool bare = !process && (level->level == NcclLevel::version || first);
     if (!process && !bare) continue;

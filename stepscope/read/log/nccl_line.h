@@ -20,7 +20,7 @@ struct NcclSaying {
   NcclLevel level = NcclLevel::info;
   std::string_view host{};  // empty without a process in front ("NCCL version …", excerpts of
                             // logs); may begin with letters of other writers
-  std::int64_t pid = 0;
+  std::int64_t pid = 0;     // 0: not in the line
   std::int64_t tid = 0;
   std::optional<int> device{};
   std::string_view text{};

@@ -215,7 +215,7 @@ void CommLogs::State::line(std::string_view text, CommInput& input) {
   const auto rank = launcher_rank(plain);
   for (const NcclSaying& saying : sayings) {
     ++spoken;
-    if (saying.host.empty() && saying.level != NcclLevel::version)
+    if (saying.pid == 0 && saying.level != NcclLevel::version)
       ++input.notes["lines_without_a_host_and_process"];
     if (processes.take(saying, sayings.size() == 1 ? rank : std::nullopt, input)) continue;
     const bool call = saying.text.find(": opCount ") != std::string_view::npos;

@@ -65,7 +65,7 @@ std::uint32_t LogProcesses::process_of(const NcclSaying& saying) {
   // Truncated lines may put letters of another line before a host, now or at its first appearance.
   HostsByEnd& same_pid = by_pid_[saying.pid];
   const std::string from_end(saying.host.rbegin(), saying.host.rend());
-  if (const auto like = same_end(same_pid, from_end)) {
+  if (const auto like = saying.pid == 0 ? std::nullopt : same_end(same_pid, from_end)) {
     std::string& host = processes_[*like].host;
     if (saying.host.size() < host.size()) {
       hosts_.erase(host);
@@ -98,13 +98,18 @@ bool LogProcesses::take(const NcclSaying& saying, std::optional<int> launcher_ra
   }
   const std::uint32_t process = process_of(saying);
   tid_ = saying.tid;
-  if (saying.device) processes_[process].device = saying.device;
+  if (saying.device) {
+    LogProcess& p = processes_[process];
+    p.several_devices = p.several_devices || (p.device && p.device != saying.device);
+    p.device = saying.device;
+  }
   if (launcher_rank) processes_[process].launcher_rank = launcher_rank;
   if (saying.level == NcclLevel::warn) {
     // The rank is unknown yet. The process is stored here, and settle() replaces it by the rank.
-    LogMessage message{.rank = process, .text = std::string(saying.text), .times = 1};
+    LogMessage message{
+        .rank = process, .text = std::string(saying.text), .times = 1, .device = saying.device};
     const auto same = std::ranges::find_if(into_.messages, [&](const LogMessage& m) {
-      return m.rank == message.rank && m.text == message.text;
+      return m.rank == message.rank && m.text == message.text && m.device == message.device;
     });
     if (same != into_.messages.end())
       ++same->times;
@@ -429,10 +434,11 @@ std::vector<std::uint32_t> LogProcesses::ranks_of_actors(
     if (number) {
       ranks.push_back(into_.rank_numbered(*number));
     } else {
-      std::string label = "process " + std::to_string(p.pid) + " on " + p.host;
+      std::string label = p.pid == 0 ? "a process" : "process " + std::to_string(p.pid);
+      if (!p.host.empty()) label += " on " + p.host;
       if (!actors_[a].bus.empty())
         label += ", GPU " + actors_[a].bus;
-      else if (p.device)
+      else if (p.device && !p.several_devices)
         label += ", device " + std::to_string(*p.device);
       ranks.push_back(static_cast<std::uint32_t>(into_.ranks.size()));
       into_.ranks.push_back({.number = std::nullopt, .label = std::move(label)});
@@ -543,7 +549,7 @@ void LogProcesses::settle() {
   for (const LogProcess& p : processes_)
     into_.nccl.processes.push_back({.host = p.host,
                                     .pid = p.pid,
-                                    .device = p.device,
+                                    .device = p.several_devices ? std::nullopt : p.device,
                                     .environment = p.environment,
                                     .network = p.network});
   for (const auto& comms : groups) {
@@ -557,8 +563,13 @@ void LogProcesses::settle() {
     rank_of[actors_[a].process] = ranks[a];
     ++actors[actors_[a].process];
   }
-  for (LogMessage& m : into_.messages)
-    if (m.rank) m.rank = actors[*m.rank] == 1 ? rank_of[*m.rank] : std::nullopt;
+  for (LogMessage& m : into_.messages) {
+    if (!m.rank) continue;
+    // In front of the text, as in its line.
+    if (m.device && processes_[*m.rank].several_devices)
+      m.text = "[" + std::to_string(*m.device) + "] " + m.text;
+    m.rank = actors[*m.rank] == 1 ? rank_of[*m.rank] : std::nullopt;
+  }
   if (into_.inputs.empty()) return;
   auto& notes = into_.inputs.back().notes;
   if (ambiguous) notes["communicators_of_one_size_that_cannot_be_told_apart"] = 1;

@@ -43,8 +43,9 @@ struct LocalComm {
 
 struct LogProcess {
   std::string host{};
-  std::int64_t pid = 0;
-  std::optional<int> device{};
+  std::int64_t pid = 0;                // 0: its lines name none
+  std::optional<int> device{};         // of its last line
+  bool several_devices = false;        // its lines name other devices, too
   std::optional<int> launcher_rank{};  // from "[rank3]:" in front of its lines
   bool says_start = false;             // its NCCL version writes START lines
   std::map<std::string, std::string> environment{};

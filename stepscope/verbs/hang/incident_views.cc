@@ -181,7 +181,7 @@ Value who_of(const HangResult& r, const IncidentRow& row) {
   if (e.kind == IncidentKind::cancelled) return msg::the_job();
   if (e.kind == IncidentKind::device_error && e.code) return msg::a_gpu(host);
   if (e.local_rank) return msg::local_rank_of(*e.local_rank, host);
-  if (e.pid) return msg::process_numbered(*e.pid, host);
+  if (e.pid.value_or(0) > 0) return msg::process_numbered(*e.pid, host);
   if (e.host.empty()) return msg::unknown_process();
   const bool of_host = e.kind == IncidentKind::network || e.kind == IncidentKind::device_error;
   return of_host ? msg::host_named(host) : msg::process_on(host);
