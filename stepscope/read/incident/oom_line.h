@@ -5,6 +5,7 @@
 // while it runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,10 @@
 #include "stepscope/event/oom_message.h"
 
 namespace stepscope {
+
+// Words of the lines of parse_oom() for which incident_log.cc does not look yet.
+inline constexpr std::array<std::string_view, 3> more_oom_words = {
+    "memory mapping failed with OOM", "PT_DEVMEM Allocation", "OUT_OF_DEVICE_MEMORY"};
 
 // Other text may stand around the message. Rank, place and count are not set.
 [[nodiscard]] std::optional<OomMessage> parse_oom(std::string_view line);
