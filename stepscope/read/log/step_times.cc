@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <memory>
 #include <span>
 
@@ -228,6 +227,31 @@ bool begins_object(std::string_view text) {
   return text.empty() || text.front() == '"' || text.front() == '}';
 }
 
+// "[" and a value that a trace or a table may have, or nothing. Lines of loggers have words or
+// numbers there, perhaps behind blanks.
+bool begins_array(std::string_view text) {
+  if (!text.starts_with('[')) return false;
+  text.remove_prefix(1);
+  text.remove_prefix(std::min(text.find_first_not_of(" \n\r\t"), text.size()));
+  return text.empty() || std::string_view("{[\"]").find(text.front()) != std::string_view::npos;
+}
+
+// Lines that are an object each, and no rows of a trace.
+bool begins_json_lines(std::string_view text) {
+  if (contains_any(text, {"\"traceEvents\"", "\"ph\""})) return false;
+  bool second = false;
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    line = trimmed(line);
+    if (line.empty()) continue;
+    if (!begins_object(line)) return false;
+    if (second) return true;
+    if (!line.ends_with('}')) return false;
+    second = true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<StepFileKind> step_file_kind(const std::string& path) {
@@ -244,12 +268,10 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   if (is_trainer_state(text)) return StepFileKind::log;
   if (begins_rank_lists(text) || begins_printed_overlap(text) || begins_json_table(text))
     return StepFileKind::list;
-  // JSON lines have a time in the first line; a trace does not. Lines of DeepSpeed and of launchers
-  // begin with a bracket and a word.
+  // A line of JSON with a time is a log's: the first line of a trace names no time.
+  if (begins_json_lines(text)) return StepFileKind::log;
   const std::string_view line = text.substr(0, text.find('\n'));
-  const bool bracket =
-      text.size() > 1 && text[0] == '[' && std::isalnum(static_cast<unsigned char>(text[1])) != 0;
-  const bool json = begins_object(text) || (text.starts_with('[') && !bracket);
+  const bool json = begins_object(text) || begins_array(text);
   if (json && !named_time(line, TimeUnit::ms)) return StepFileKind::trace;
   return is_list(text) ? StepFileKind::list : StepFileKind::log;
 }

@@ -157,6 +157,12 @@ TEST(StepTimes, AFileIsToldByItsFirstBytes) {
   EXPECT_EQ(kind("{\"step\": 1, \"step_time_ms\": 7.5}\n"), StepFileKind::log);
   EXPECT_EQ(kind("[rank0]: {'loss': 1.0}\n"), StepFileKind::log);
   EXPECT_EQ(kind("[2026-01-01 12:00:00,123] [INFO] {\"a\": 1}\n"), StepFileKind::log);
+  EXPECT_EQ(kind("[    INFO] - loss: 2.0, global_step: 20\n"), StepFileKind::log);
+  EXPECT_EQ(kind("[ Mon Jan  5 10:00:00 2026 ] Batch(0/9) done\n"), StepFileKind::log);
+  EXPECT_EQ(kind("[\n  {\"ph\": \"X\"}]"), StepFileKind::trace);
+  EXPECT_EQ(kind("{\"mode\": \"train\", \"iter\": 50}\n{\"mode\": \"train\", \"iter\": 100}\n"),
+            StepFileKind::log);
+  EXPECT_EQ(kind("{\"ph\": \"X\"}\n{\"ph\": \"X\"}\n"), StepFileKind::trace);
   EXPECT_EQ(kind("{\n  \"best_metric\": null,\n  \"log_history\": []}"), StepFileKind::log);
   EXPECT_EQ(kind("# steps\nstep_time_ms\n4\n"), StepFileKind::list);
   EXPECT_EQ(kind(""), StepFileKind::list);
