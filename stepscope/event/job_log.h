@@ -79,6 +79,7 @@ struct LogRecord {
   const LogTool* tool = nullptr;
   bool evaluated = false;       // since the previous record
   bool saved = false;           // a checkpoint was saved since the previous record
+  bool unit_assumed = false;    // the line names no unit of its time
   std::int32_t rank = -1;       // rank in the line; -1: none
   std::int32_t launch = 0;      // number of job starts in the log before this record
   std::int32_t skipped = 0;     // steps that were not applied
@@ -171,6 +172,7 @@ struct JobLog {
   std::map<std::string, std::uint64_t> notes{};  // lines not understood, by reason
   std::uint64_t text_bytes = 0;
   bool truncated = false;
+  bool unit_by_stamps = false;  // times without a unit have the one that fits their time stamps
 };
 
 // A step of the job, or the mean of several, from the most trusted tool in the log.
@@ -195,6 +197,7 @@ struct LogSteps {
   bool steps_rounded = false;  // the numbers of steps that times are means of are approximate
   // The log gives rates and no time of a step: each `wall_ns` is the time of one token of a device.
   bool of_tokens = false;
+  bool unit_assumed = false;  // the times have no unit in the log
 };
 
 }  // namespace stepscope

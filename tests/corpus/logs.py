@@ -81,3 +81,7 @@ text("dicts_of_swift.log",
 text("epochs_of_words.log",
      "".join(f"epoch={epoch} pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for epoch in (1, 2) for n in range(1, 21)))
 text("words_anew.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for run in (1, 2) for n in range(1, 21)))
+# A number of the source's line stands in front of the step's, and steps begin again in each epoch.
+text("line_of_source.log",
+     "".join(f"2026-01-05 10:0{e}:{i // 10:02} | core.trainer:after_iter:238 - epoch: {e}/9, iter: {i}/100, iter_time: 0.57{i % 3}s\n"
+             for e in (4, 5) for i in range(10, 101, 10)))

@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <any>
 #include <array>
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/log/log_dialect.h"
+#include "stepscope/read/log/step_number.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
 namespace {
-
-// The whole number behind "step" or "iteration"; '=', ':', quotes or blanks may be between.
-std::int64_t number_of_step(std::string_view text) {
-  for (const std::string_view key : {"step", "iteration", "iter"})
-    for (std::size_t at = text.find(key); at != std::string_view::npos;
-         at = text.find(key, at + 1)) {
-      std::size_t from = at + key.size();
-      while (from < text.size() && (text[from] == ' ' || text[from] == ':' || text[from] == '=' ||
-                                    text[from] == '"' || text[from] == '#'))
-        ++from;
-      std::string_view rest = text.substr(from);
-      const auto number = take_number<std::int64_t>(rest);
-      const bool whole = rest.find_first_of(".eE") != 0;
-      if (number && whole && from > at + key.size() && *number >= 0) return *number;
-    }
-  return -1;
-}
 
 // "412.345 ms    12.6 k tokens/s".
 std::optional<double> tokens_per_second(std::string_view text) {
@@ -61,16 +49,75 @@ bool take_stepscope_record(const LogLine& line, LogState& state) {
   return true;
 }
 
+using EpochCounts = std::map<std::int32_t, EpochCount>;  // by rank
+
 // "step 3: step_time_ms=12.5", also as JSON.
 bool take_named_time(const LogLine& line, LogState& state) {
-  const auto ns = named_time(line.text, state.assumed);
-  if (!ns) return false;
+  const auto time = named_time(line.text, state.assumed);
+  if (!time) return false;
+  // Such a name may be that of the wait for data: ESPnet's iter_time.
+  if (time->ns < longest_named_part(line.text, state.assumed)) {
+    state.note("times_shorter_than_their_parts");
+    return false;
+  }
+  std::any& kept = state.kept[&program_log.tool];
+  if (!kept.has_value()) kept = EpochCounts();
   LogRecord& record = state.add(program_log.tool, line);
-  record.wall_ns = *ns;
-  record.iteration = number_of_step(line.text);
+  record.wall_ns = time->ns;
+  record.iteration =
+      continued(std::any_cast<EpochCounts&>(kept)[line.rank], step_number(line.text));
+  record.unit_assumed = time->unit_assumed;
+  if (time->unit_assumed) record.stamp = stamp_of_line(line.text);
   if (const auto loss = clean_number_behind(line.text, "loss=", " ,;}")) set_loss(record, loss);
   count_line(state.log, program_log.tool);
   return true;
+}
+
+bool lacks_unit(const LogRecord& r) { return r.tool == &program_log.tool && r.unit_assumed; }
+
+// The median over the records without a unit of how much longer a step takes by the time stamps
+// than by the time that the line names. Absent: there are too few.
+std::optional<double> stamps_over_times(const JobLog& log) {
+  constexpr std::size_t least = 3;
+  std::vector<double> ratios;
+  const LogRecord* before = nullptr;
+  for (const LogRecord& r : log.records) {
+    if (!lacks_unit(r) || !r.stamp || r.iteration < 0 || !r.wall_ns) continue;
+    if (before != nullptr && before->rank == r.rank && r.iteration > before->iteration &&
+        *r.stamp > *before->stamp && *r.wall_ns > 0)
+      ratios.push_back(static_cast<double>((*r.stamp - *before->stamp).count()) /
+                       static_cast<double>(r.iteration - before->iteration) / *r.wall_ns);
+    before = &r;
+  }
+  if (ratios.size() < least) return std::nullopt;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::ranges::nth_element(ratios, middle);
+  return *middle;
+}
+
+// Where the time stamps of the lines allow one unit alone, the times have that.
+void settle_unit(JobLog& log) {
+  const auto ratio = stamps_over_times(log);
+  if (!ratio) return;
+  for (const double factor : {1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9}) {
+    if (*ratio < 0.7 * factor || *ratio > 1.5 * factor) continue;
+    log.unit_by_stamps = true;
+    for (LogRecord& r : log.records) {
+      if (!lacks_unit(r)) continue;
+      if (r.wall_ns) r.wall_ns = *r.wall_ns * factor;
+      r.unit_assumed = false;
+    }
+  }
+}
+
+LogSteps program_steps(const JobLog& log) {
+  LogSteps steps =
+      place_steps(log, program_log, StepsBy::lines,
+                  log.unit_by_stamps ? "named step times, in the unit that fits its time stamps"
+                                     : program_log.how,
+                  [](const LogRecord& /*record*/) { return true; });
+  steps.unit_assumed = std::ranges::any_of(log.records, lacks_unit);
+  return steps;
 }
 
 constexpr std::array stepscope_words = {LogWord{stepscope_pattern.word, take_stepscope_record}};
@@ -86,7 +133,11 @@ const LogDialect stepscope_log = {.tool = {.name = "stepscope",
                                   .words = stepscope_words,
                                   .how = "the step's time"};
 
-const LogDialect program_log = {
-    .tool = program_lines, .words = program_words, .how = "named step times", .is_tool = false};
+const LogDialect program_log = {.tool = program_lines,
+                                .words = program_words,
+                                .how = "named step times",
+                                .is_tool = false,
+                                .steps = program_steps,
+                                .settle = settle_unit};
 
 }  // namespace stepscope

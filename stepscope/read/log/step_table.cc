@@ -13,6 +13,7 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/number_text.h"
 #include "stepscope/event/job_log.h"
+#include "stepscope/read/log/step_parts.h"
 
 namespace stepscope {
 namespace {
@@ -110,8 +111,20 @@ std::optional<TimeUnit> printed_unit(std::string_view text) {
 
 }  // namespace
 
+std::optional<NamedTime> time_behind(std::string_view rest, std::optional<TimeUnit> unit,
+                                     TimeUnit assumed) {
+  if (rest.starts_with('"')) rest.remove_prefix(1);  // a line of JSON
+  rest = trimmed(rest);
+  if (rest.empty() || (rest.front() != '=' && rest.front() != ':')) return std::nullopt;
+  rest = trimmed(rest.substr(1));
+  const auto value = take_number<double>(rest);
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  if (!unit) unit = printed_unit(rest);
+  return NamedTime{.ns = *value * ns_per(unit.value_or(assumed)), .unit_assumed = !unit};
+}
+
 // "step_time_ms=412", "step_time: 412 ms": the key begins a word, and a number follows.
-std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
+std::optional<NamedTime> named_time(std::string_view line, TimeUnit assumed) {
   for (const std::string_view key : {names[0], names[1], names[2]})
     for (std::size_t at = line.find(key); at != std::string_view::npos;
          at = line.find(key, at + 1)) {
@@ -119,17 +132,28 @@ std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
       std::size_t end = at + key.size();
       while (end < line.size() && is_word(line[end])) ++end;
       const auto column = time_column(line.substr(at, end - at));
-      std::string_view rest = line.substr(end);
-      if (rest.starts_with('"')) rest.remove_prefix(1);  // a line of JSON
-      rest = trimmed(rest);
-      if (!column || rest.empty() || (rest.front() != '=' && rest.front() != ':')) continue;
-      rest = trimmed(rest.substr(1));
-      const auto value = take_number<double>(rest);
-      if (!value || !std::isfinite(*value)) continue;
-      const auto unit = column->unit ? column->unit : printed_unit(rest);
-      return *value * ns_per(unit.value_or(assumed));
+      if (!column) continue;
+      if (const auto time = time_behind(line.substr(end), column->unit, assumed)) return time;
     }
   return std::nullopt;
+}
+
+double longest_named_part(std::string_view line, TimeUnit assumed) {
+  double longest = 0;
+  for (std::size_t at = line.find_first_of("=:"); at != std::string_view::npos;
+       at = line.find_first_of("=:", at + 1)) {
+    std::size_t end = at;
+    while (end > 0 && (is_blank(line[end - 1]) || line[end - 1] == '"')) --end;
+    std::size_t begin = end;
+    while (begin > 0 && is_word(line[begin - 1])) --begin;
+    const auto part = step_part_column(line.substr(begin, end - begin));
+    // Communication may be a sum over streams, and data may be loaded during the step.
+    if (!part || (part->kind != StepPartKind::computation && part->kind != StepPartKind::optimizer))
+      continue;
+    if (const auto time = time_behind(line.substr(at), part->unit, assumed))
+      longest = std::max(longest, time->ns);
+  }
+  return longest;
 }
 
 namespace {

@@ -82,6 +82,7 @@ Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
   StepTimes times;
   times.source = std::string(steps.tool->label) + ": " + steps.how;
   times.left_out = steps.left_out;
+  times.unit_assumed = steps.unit_assumed;
   for (const LogStep& step : steps.steps) {
     std::optional<double> rate;  // a mean of the whole run has no record
     if (step.record < log.records.size()) rate = log.records[step.record].tokens_per_s;
