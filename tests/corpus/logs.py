@@ -81,6 +81,12 @@ text("dicts_of_swift.log",
 text("epochs_of_words.log",
      "".join(f"epoch={epoch} pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for epoch in (1, 2) for n in range(1, 21)))
 text("words_anew.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for run in (1, 2) for n in range(1, 21)))
+# The wait for data, under a name that other programs give to the whole step.
+text("wait_for_data.log",
+     "".join(f"[gpu1:0/2] 2026-01-05 08:{n + 10}:04,080 (trainer:464) INFO: 1epoch:train:{n * 500 + 1}-{n * 500 + 500}batch: "
+             f"iter_time=0.001, forward_time=0.120, loss=10.5, backward_time=0.110, optim_step_time=0.030, train_time=1.250\n"
+             for n in range(12)))
+
 # A number of the source's line stands in front of the step's, and steps begin again in each epoch.
 text("line_of_source.log",
      "".join(f"2026-01-05 10:0{e}:{i // 10:02} | core.trainer:after_iter:238 - epoch: {e}/9, iter: {i}/100, iter_time: 0.57{i % 3}s\n"

@@ -269,6 +269,22 @@ TEST(LogDialect, OfPrimeRl) {
                {"prime_rl_orchestrator", {4}, {52}});
 }
 
+TEST(LogDialect, OfEspnet) {
+  const JobLog log = expect_steps(
+      "[gpu01:0/2] 2026-01-05 08:49:04,080 (trainer:464) INFO: 1epoch:train:1-500batch: "
+      "iter_time=2.900e-04, forward_time=0.120, loss=103.5, acc=0.013, backward_time=0.110, "
+      "optim_step_time=0.030, lr_0=3.46e-06, train_time=1.250\n"
+      "[gpu01:0/2] 2026-01-05 08:54:09,601 (trainer:464) INFO: 1epoch:train:501-1000batch: "
+      "iter_time=5.900e-05, forward_time=0.130, loss=68.7, acc=0.125, backward_time=0.100, "
+      "optim_step_time=0.030, lr_0=1.02e-05, train_time=1.500\n"
+      "[gpu01:0/2] 2026-01-05 08:56:09,601 (trainer:306) INFO: 1epoch results: [train] "
+      "iter_time=5.900e-05, train_time=1.400, time=10 minutes, [valid] loss=60.1\n",
+      {"espnet", {-1, -1}, {1.25, 1.5}});
+  ASSERT_NE(timer(log, "iter_time"), nullptr);
+  EXPECT_EQ(timer(log, "forward_time")->ms, (std::vector<double>{120, 130}));
+  EXPECT_DOUBLE_EQ(*log.records[1].loss, 68.7);
+}
+
 TEST(LogDialect, OfPithTrain) {
   const JobLog log = expect_steps(
       "step 00000012/00001000 | step-time 3.412 sec | cross-entropy-loss 8.1203 | "

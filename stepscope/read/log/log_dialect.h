@@ -53,6 +53,7 @@ struct LogDialect {
   DIALECT(colossal_ai_log)              \
   DIALECT(pith_train_log)               \
   DIALECT(easydel_log)                  \
+  DIALECT(espnet_log)                   \
   DIALECT(program_log)                  \
   DIALECT(llmc_log)                     \
   DIALECT(nanogpt_log)                  \

@@ -18,7 +18,7 @@
 
 namespace stepscope {
 
-inline constexpr std::size_t most_log_tools = 48;
+inline constexpr std::size_t most_log_tools = 64;
 // No time, size or rate of a log is larger, in any unit. Sums and products of a few stay finite.
 inline constexpr double most_amount = 1e30;
 
