@@ -81,6 +81,11 @@ text("dicts_of_swift.log",
 text("epochs_of_words.log",
      "".join(f"epoch={epoch} pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for epoch in (1, 2) for n in range(1, 21)))
 text("words_anew.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for run in (1, 2) for n in range(1, 21)))
+# A logger that pads its level within brackets.
+text("padded_level.log",
+     "".join(f"[    INFO] - loss: 2.5, learning_rate: 2e-06, global_step: {20 * n}, interval_runtime: 30.0, "
+             f"interval_samples_per_second: 5.333, interval_steps_per_second: 0.667, epoch: 0.01\n" for n in range(1, 12)))
+
 # The wait for data, under a name that other programs give to the whole step.
 text("wait_for_data.log",
      "".join(f"[gpu1:0/2] 2026-01-05 08:{n + 10}:04,080 (trainer:464) INFO: 1epoch:train:{n * 500 + 1}-{n * 500 + 500}batch: "

@@ -285,6 +285,24 @@ TEST(LogDialect, OfEspnet) {
   EXPECT_DOUBLE_EQ(*log.records[1].loss, 68.7);
 }
 
+TEST(LogDialect, OfPaddleNlpByTheStepsOfAnInterval) {
+  const std::string text =
+      "[    INFO] - loss: 2.5, learning_rate: 2.1e-06, global_step: 20, interval_runtime: 30.0, "
+      "interval_samples_per_second: 5.333, interval_steps_per_second: 0.667, epoch: 0.0014\n"
+      "[2026-01-05 09:46:28,399] [    INFO] - loss: 2.25, learning_rate: 4e-07, global_step: 40, "
+      "interval_runtime: 20.0, interval_samples_per_second: 8.0, interval_steps_per_second: 1.0, "
+      "progress_or_epoch: 0.0028\n"
+      "[2026-01-05 09:46:28,500] [    INFO] - ***** Running Evaluation *****\n"
+      "[2026-01-05 10:26:28,399] [    INFO] - loss: 2.25, learning_rate: 4e-07, global_step: 50, "
+      "interval_runtime: 2000.0, interval_samples_per_second: 0.04, interval_steps_per_second: "
+      "0.004, progress_or_epoch: 0.0028\n";
+  const JobLog log = expect_steps(text, {"paddle_nlp", {20, 40, 50}, {1.5, 1, 200}});
+  const LogSteps steps = steps_of(log);
+  EXPECT_EQ(steps.steps[1].steps, 20);
+  EXPECT_EQ(steps.steps[2].steps, 10);
+  EXPECT_EQ(steps.steps[2].cause, "eval");
+}
+
 TEST(LogDialect, OfPithTrain) {
   const JobLog log = expect_steps(
       "step 00000012/00001000 | step-time 3.412 sec | cross-entropy-loss 8.1203 | "

@@ -64,6 +64,7 @@ struct LogDialect {
   DIALECT(composer_log)                 \
   DIALECT(torchtitan_log)               \
   DIALECT(internlm_log)                 \
+  DIALECT(paddle_nlp_log)               \
   DIALECT(deepspeed_log)                \
   DIALECT(hugging_face_log)             \
   DIALECT(lightning_log)                \
