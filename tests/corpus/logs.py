@@ -81,6 +81,15 @@ text("dicts_of_swift.log",
 text("epochs_of_words.log",
      "".join(f"epoch={epoch} pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for epoch in (1, 2) for n in range(1, 21)))
 text("words_anew.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for run in (1, 2) for n in range(1, 21)))
+# Lines of JSON: a time since the begin in whole seconds, and times in seconds with evaluation rows between them.
+text("elapsed.jsonl",
+     "".join('{"current_steps": %d, "total_steps": 900, "loss": 2.5, "eval_loss": null, "epoch": 0.25, "elapsed_time": '
+             '"0:%02d:%02d", "remaining_time": "0:09:00"}\n' % (10 * n, n // 2, n % 2 * 30) for n in range(12)))
+text("modes.log.json",
+     "".join('{"mode": "train", "epoch": %d, "iter": %d, "data_time": 0.01, "loss": 2.5, "time": %.2f}\n' % (e, i, 0.5 + i / 5000) +
+             ('{"mode": "val", "epoch": %d, "iter": 20, "bbox_mAP": 0.1}\n' % e if i == 250 else "")
+             for e in (1, 2, 3) for i in range(50, 300, 50)))
+
 # A logger that pads its level within brackets.
 text("padded_level.log",
      "".join(f"[    INFO] - loss: 2.5, learning_rate: 2e-06, global_step: {20 * n}, interval_runtime: 30.0, "

@@ -55,6 +55,7 @@ struct LogDialect {
   DIALECT(easydel_log)                  \
   DIALECT(espnet_log)                   \
   DIALECT(program_log)                  \
+  DIALECT(json_lines_log)               \
   DIALECT(llmc_log)                     \
   DIALECT(nanogpt_log)                  \
   DIALECT(nanochat_log)                 \

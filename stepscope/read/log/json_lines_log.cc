@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <any>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "stepscope/base/number_text.h"
+#include "stepscope/read/log/log_dialect.h"
+#include "stepscope/read/log/step_number.h"
+#include "stepscope/read/log/step_table.h"
+
+namespace stepscope {
+namespace {
+
+// The value of a key as it is written; that of a text without its quotes. Empty without the key.
+std::string_view value_of_key(std::string_view line, std::string_view key) {
+  for (std::size_t at = line.find(key); at != std::string_view::npos; at = line.find(key, at + 1)) {
+    std::string_view rest = line.substr(at + key.size());
+    if (at == 0 || line[at - 1] != '"' || !rest.starts_with('"')) continue;
+    rest = trimmed(rest.substr(1));
+    if (!rest.starts_with(':')) continue;
+    rest = trimmed(rest.substr(1));
+    if (rest.starts_with('"')) return rest.substr(1, rest.find('"', 1) - 1);
+    return trimmed(rest.substr(0, rest.find_first_of(",}")));
+  }
+  return {};
+}
+
+std::optional<double> amount_of_key(std::string_view line, std::string_view key) {
+  return clean_number(value_of_key(line, key));
+}
+
+// The number of "12", 12 or "12/500".
+StepNumber number_of_row(std::string_view line) {
+  constexpr std::array<std::string_view, 6> keys = {
+      "global_step", "global_step/max_steps", "current_steps", "step", "iteration", "iter"};
+  StepNumber step;
+  for (const std::string_view key : keys) {
+    const std::string_view value = value_of_key(line, key);
+    const std::string_view number = value.substr(0, value.find('/'));
+    const auto whole = clean_integer(number);
+    if (!whole || *whole < 0) continue;
+    step.number = *whole;
+    if (number.size() < value.size())
+      step.of = clean_integer(value.substr(number.size() + 1)).value_or(0);
+    break;
+  }
+  if (const auto epoch = clean_integer(value_of_key(line, "epoch")); epoch && *epoch >= 0)
+    step.epoch = *epoch;
+  return step;
+}
+
+// Takes "5:14:24" or "14:24", whose first number is `first`.
+std::optional<double> clock_seconds(std::string_view& text, double first) {
+  double seconds = first;
+  for (int parts = 1; text.starts_with(':'); ++parts) {
+    text.remove_prefix(1);
+    const auto next = take_number<double>(text);
+    if (!next || !(*next >= 0 && *next < 60) || parts == 3) return std::nullopt;
+    seconds = seconds * 60 + *next;
+  }
+  return seconds;
+}
+
+// "5:14:24", "1 day, 5:14:24" (Python's timedelta), "1d 2h 3m 4s", "1m29s".
+std::optional<double> seconds_of(std::string_view text) {
+  double seconds = 0;
+  bool any = false;
+  for (text = trimmed(text); !text.empty(); any = true) {
+    const auto number = take_number<double>(text);
+    if (!number || !(*number >= 0)) return std::nullopt;
+    if (text.starts_with(':')) {
+      const auto clock = clock_seconds(text, *number);
+      if (!clock) return std::nullopt;
+      seconds += *clock;
+    } else {
+      text = trimmed(text);
+      const std::string_view unit = letters_of(text);
+      text.remove_prefix(unit.size());
+      const double factor = unit == "s"                                      ? 1
+                            : unit == "m"                                    ? 60
+                            : unit == "h"                                    ? 3600
+                            : unit == "d" || unit == "day" || unit == "days" ? 86400
+                                                                             : 0;
+      if (factor == 0) return std::nullopt;
+      seconds += *number * factor;
+    }
+    if (text.starts_with(',')) text.remove_prefix(1);
+    text = trimmed(text);
+  }
+  return any ? std::optional(seconds) : std::nullopt;
+}
+
+// What the rows of one rank had before.
+struct RowsBefore {
+  EpochCount count{};
+  std::optional<double> elapsed{};
+};
+using JsonRows = std::map<std::int32_t, RowsBefore>;
+
+// A time since the begin is in whole seconds: over less than this its differences say little.
+constexpr double least_elapsed_s = 20;
+
+bool has_value(std::string_view value) { return !value.empty() && value != "null"; }
+
+// {"current_steps": 3210, "total_steps": 3235, "loss": 4.4, …, "elapsed_time": "5:14:24", …} of
+// LLaMA-Factory (src/llamafactory/train/callbacks.py), {"global_step/max_steps": "5/3766", …,
+// "elapsed_time": "1m 29s"} of ms-swift; {"mode": "train", "epoch": 1, "iter": 50, …, "data_time":
+// 1.9, …, "time": 2.6} of OpenMMLab and detectron2, in seconds. The unit of "time" of other
+// programs is not known.
+bool take_json_row(const LogLine& line, LogState& state) {
+  const std::string_view row = trimmed(line.text);
+  if (!row.starts_with('{') || !row.ends_with('}')) return false;
+  const std::string_view mode = value_of_key(row, "mode");
+  if (has_value(mode) && mode != "train") {
+    state.evaluated.set();
+    return true;
+  }
+  const StepNumber number = number_of_row(row);
+  const auto elapsed = seconds_of(value_of_key(row, "elapsed_time"));
+  const auto time = amount_of_key(row, "time");
+  const auto data = amount_of_key(row, "data_time");
+  const bool timed = time && *time > 0 && std::isfinite(*time);
+  if (number.number < 0 || (!elapsed && !timed)) return false;
+  std::any& kept = state.kept[&json_lines_log.tool];
+  if (!kept.has_value()) kept = JsonRows();
+  RowsBefore& before = std::any_cast<JsonRows&>(kept)[line.rank];
+  if (elapsed && before.elapsed && *elapsed < *before.elapsed) {
+    state.begin_launch();
+    before.elapsed.reset();
+  }
+  const bool evaluated = has_value(value_of_key(row, "eval_loss"));
+  LogRecord& record = state.add(json_lines_log.tool, line);
+  record.evaluated = record.evaluated || evaluated;
+  record.iteration = continued(before.count, number);
+  for (const std::string_view key : {"loss", "total_loss"})
+    if (const auto loss = amount_of_key(row, key); loss && !record.loss) set_loss(record, loss);
+  if (timed) {
+    record.unit_assumed = !data;
+    record.wall_ns = *time * (data ? 1e9 : ns_per(state.assumed));
+  }
+  if (data && std::isfinite(*data)) {
+    state.time(json_lines_log.tool, "data_time", *data * 1e3);
+    if (const auto mib = amount_of_key(row, "memory")) record.memory_bytes = *mib * 1024 * 1024;
+  }
+  if (elapsed && (evaluated || !before.elapsed || *elapsed - *before.elapsed >= least_elapsed_s)) {
+    record.elapsed_s = *elapsed;
+    before.elapsed = elapsed;
+  }
+  count_line(state.log, json_lines_log.tool);
+  return true;
+}
+
+bool is_unitless_row(const LogRecord& r) {
+  return r.tool == &json_lines_log.tool && r.unit_assumed && r.wall_ns;
+}
+
+// A "time" that grows with each row is a clock, and a few rows do not show that.
+void leave_out_clocks(JobLog& log) {
+  constexpr std::size_t least_rows = 3;
+  std::size_t rows = 0;
+  bool grows = true;
+  double before = 0;
+  for (const LogRecord& r : log.records) {
+    if (!is_unitless_row(r)) continue;
+    ++rows;
+    grows = grows && *r.wall_ns > before;
+    before = *r.wall_ns;
+  }
+  if (rows == 0 || (rows >= least_rows && !grows)) return;
+  for (LogRecord& r : log.records)
+    if (is_unitless_row(r)) {
+      r.wall_ns = {};
+      r.unit_assumed = false;
+    }
+}
+
+LogSteps json_steps(const JobLog& log) {
+  LogSteps steps = place_steps(log, json_lines_log, StepsBy::lines, "time",
+                               [](const LogRecord& r) { return r.wall_ns.has_value(); });
+  steps.unit_assumed = std::ranges::any_of(log.records, is_unitless_row);
+  if (!steps.steps.empty()) return steps;
+  return place_steps(log, json_lines_log, StepsBy::elapsed, "differences of elapsed_time",
+                     [](const LogRecord& r) { return r.elapsed_s.has_value(); });
+}
+
+constexpr std::array json_words = {LogWord{"\"elapsed_time\"", take_json_row},
+                                   LogWord{"\"time\"", take_json_row}};
+
+}  // namespace
+
+const LogDialect json_lines_log = {.tool = {.name = "json_lines", .label = "JSON lines"},
+                                   .words = json_words,
+                                   .is_tool = false,
+                                   .steps = json_steps,
+                                   .settle = leave_out_clocks};
+
+}  // namespace stepscope
