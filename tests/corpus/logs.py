@@ -105,3 +105,12 @@ text("wait_for_data.log",
 text("line_of_source.log",
      "".join(f"2026-01-05 10:0{e}:{i // 10:02} | core.trainer:after_iter:238 - epoch: {e}/9, iter: {i}/100, iter_time: 0.57{i % 3}s\n"
              for e in (4, 5) for i in range(10, 101, 10)))
+
+# Lines of programs that are not known: a rate, the time of 300 batches, steps of two iterations.
+text("rate_alone.log",
+     "".join(f"step: {10 * n}         train loss: 2.{64 - n}        tokens/gpu/sec: {10331.91 + n % 3:.2f}        MFU: 70.41%\n" for n in range(9)))
+text("cost_of_many.log",
+     "".join(f"2026-01-05 00:{n * 90 // 60 + 10}:{n * 90 % 60:02},464 - root - INFO - Epoch: 1, Batch: {300 * n}/8164, Loss=0.95, "
+             f"LR=0.00001868. Time cost={90 + n % 3 / 10:.2f}, Throughput=52.94 samples/s ETA=1.70h\n" for n in range(9)))
+text("two_iterations.log",
+     "".join(f"iter {n} step {n // 2}: loss 10.8259, iter time: {197 + n % 3}.10ms{' (optimizer.step)' if n % 2 else ''}\n" for n in range(70, 90)))

@@ -163,15 +163,15 @@ bool is_unitless_row(const LogRecord& r) {
 void leave_out_clocks(JobLog& log) {
   constexpr std::size_t least_rows = 3;
   std::size_t rows = 0;
-  bool grows = true;
+  bool rises = true;
   double before = 0;
   for (const LogRecord& r : log.records) {
     if (!is_unitless_row(r)) continue;
     ++rows;
-    grows = grows && *r.wall_ns > before;
+    rises = rises && *r.wall_ns > before;
     before = *r.wall_ns;
   }
-  if (rows == 0 || (rows >= least_rows && !grows)) return;
+  if (rows == 0 || (rows >= least_rows && !rises)) return;
   for (LogRecord& r : log.records)
     if (is_unitless_row(r)) {
       r.wall_ns = {};

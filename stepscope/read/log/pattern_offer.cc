@@ -2,103 +2,54 @@
 #include "stepscope/read/log/pattern_offer.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cmath>
+#include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/line_blocks.h"
-#include "stepscope/base/number_text.h"
-#include "stepscope/read/log/log_line.h"
+#include "stepscope/read/log/line_numbers.h"
 #include "stepscope/read/log/nccl_line.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::size_t longest_line = 400;
+constexpr std::size_t longest_line = 2000;
 constexpr std::size_t most_kinds = 256;  // of lines
-constexpr std::size_t most_slots = 24;   // numbers of a line
+constexpr std::size_t most_rows = 32;    // of a kind, with their instants
 constexpr std::size_t least_lines = 3;
-
-// A number in a line.
-struct LineNumber {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  double value = 0;
-  bool whole = false;
-  bool part_of_clock = false;  // of a date, a clock time, an address or a version
-};
-
-bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-char at_or_blank(std::string_view text, std::size_t at) {
-  return at < text.size() ? text[at] : ' ';
-}
-
-// Whether c joins two numbers to something else: "12:30", "2026-01-02", "10.0.0.1".
-bool joins(std::string_view line, std::size_t at) {
-  const char c = at_or_blank(line, at);
-  return (c == ':' || c == '-' || c == '.') && at > 0 && is_digit(line[at - 1]) &&
-         is_digit(at_or_blank(line, at + 1));
-}
-
-std::vector<LineNumber> slots_of(std::string_view line) {
-  std::vector<LineNumber> slots;
-  std::size_t at = 0;
-  while (at < line.size() && slots.size() < most_slots) {
-    if (!is_digit(line[at]) || (at > 0 && is_name_letter(line[at - 1]))) {
-      ++at;
-      continue;
-    }
-    std::string_view rest = line.substr(at);
-    const auto value = take_number<double>(rest);
-    if (!value) {
-      ++at;
-      continue;
-    }
-    LineNumber slot{.begin = at, .end = line.size() - rest.size(), .value = *value};
-    const std::string_view text = line.substr(slot.begin, slot.end - slot.begin);
-    slot.whole = std::ranges::all_of(text, is_digit) && text.size() < 16;
-    slot.part_of_clock = joins(line, slot.end) || (slot.begin > 0 && joins(line, slot.begin - 1));
-    slots.push_back(slot);
-    at = std::max(slot.end, at + 1);
-  }
-  return slots;
-}
-
-std::string lower_text(std::string_view text) {
-  std::string low(text);
-  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low;
-}
-
-// The unit within a name: "step_ms=", "time (s): ".
-std::optional<TimeUnit> unit_in_name(std::string_view name) {
-  if (contains_any(name, {"_ms", "(ms)", "ms:", "msec"})) return TimeUnit::ms;
-  if (contains_any(name, {"_us", "(us)"})) return TimeUnit::us;
-  if (contains_any(name, {"_ns", "(ns)"})) return TimeUnit::ns;
-  if (contains_any(name, {"_s ", "_s=", "_s:", "(s)", "sec"})) return TimeUnit::s;
-  return std::nullopt;
-}
 
 // What the numbers at one place of all lines of a kind have in common.
 struct NumberColumn {
+  double first = 0;
   double last = 0;
-  bool constant = true;
-  bool grows = true;  // with each line
+  std::size_t rises = 0;
+  std::size_t falls = 0;
+  std::size_t equals = 0;
   bool whole = true;
   bool positive = true;
   bool part_of_clock = false;
+};
+
+bool is_constant(const NumberColumn& c) { return c.rises == 0 && c.falls == 0; }
+
+// With each line, but for a few restarts.
+bool grows(const NumberColumn& c) { return c.rises > 0 && c.equals == 0 && c.falls * 4 <= c.rises; }
+
+struct LineRow {
+  std::optional<Ns> instant{};
+  std::vector<double> values{};
 };
 
 struct RepeatedLine {
   std::size_t lines = 0;
   std::string sample{};
   std::vector<NumberColumn> columns{};
+  std::vector<LineRow> rows{};  // the first ones
 };
 
 struct StepPlaces {
@@ -106,52 +57,180 @@ struct StepPlaces {
   std::size_t time = 0;
   TimeUnit unit = TimeUnit::s;
   bool unit_known = false;
+  bool several_iterations = false;
 };
 
-std::string_view text_before(std::string_view line, std::span<const LineNumber> slots,
-                             std::size_t i) {
-  const std::size_t from = i == 0 ? 0 : slots[i - 1].end;
-  return line.substr(from, slots[i].begin - from);
+bool names_step(std::string_view line, std::span<const LineNumber> slots, std::size_t i) {
+  const std::string name = name_of_number(line, slots, i);
+  if (contains(name, "epoch")) return false;
+  if (contains_any(name, {"step", "iter", "batch", "update"})) return true;
+  const std::string_view before = trimmed(text_before(line, slots, i));
+  return before.ends_with('[') && line.substr(slots[i].end).starts_with('/');
 }
 
-bool names_step(std::string_view line, std::span<const LineNumber> slots, std::size_t i) {
-  const std::string name = lower_text(text_before(line, slots, i));
-  if (contains_any(name, {"step", "iter", "batch", "update"})) return true;
-  return name.ends_with('[') && at_or_blank(line, slots[i].end) == '/';
+// A number in front of a report on the loss: "490 | loss 5.1 | 8060.8ms".
+bool leads_loss(std::string_view line, const LineNumber& number) {
+  const std::string_view behind = trimmed(line.substr(number.end));
+  return number.begin == 0 && !behind.empty() &&
+         std::string_view("|:,").find(behind.front()) != std::string_view::npos &&
+         contains(behind, "loss");
+}
+
+bool names_rate(std::string_view name) {
+  return contains_any(name, {"/s", "per_s", "per s"}) ||
+         has_word(name, {"tokens", "token", "tok", "samples", "sample", "images", "imgs", "img",
+                         "throughput", "ips", "tps", "fps", "rate", "speed", "flops", "tflops"});
 }
 
 // How much a column looks like the time of a step; 0: it does not.
 int looks_like_time(std::string_view line, std::span<const LineNumber> slots, std::size_t i,
                     StepPlaces& choice) {
-  const std::string name = lower_text(text_before(line, slots, i));
-  if (contains_any(name, {"eta", "remain", "left", "elapsed", "total", "lr", "loss"})) return 0;
+  const std::string name = name_of_number(line, slots, i);
+  const bool of_steps = contains_any(name, {"step", "iter", "batch"});
+  if (names_rate(name) || has_word(name, {"eta", "left", "lr", "timestamp"}) ||
+      contains_any(name, {"remain", "elapsed", "loss"}) || (contains(name, "total") && !of_steps))
+    return 0;
   const auto behind = unit_behind(line.substr(slots[i].end));
-  const bool named = contains_any(name, {"time", "took", "dt", "duration", "latency", "sec"});
+  const bool named = contains_any(name, {"time", "took", "duration", "latency"}) ||
+                     has_word(name, {"dt", "sec", "secs", "seconds", "cost"});
   const auto inside = unit_in_name(name);
   if (!behind && !named && !(inside && contains_any(name, {"step", "iter"}))) return 0;
   choice.unit_known = behind || inside;
   choice.unit = behind ? *behind : inside.value_or(TimeUnit::s);
   int score = (behind ? 4 : 0) + (inside ? 3 : 0) + (named ? 2 : 0);
-  if (contains_any(name, {"step", "iter", "batch"})) score += 3;
-  if (contains_any(name, {"data", "load", "fwd", "forward", "bwd", "backward", "eval", "save"}))
+  if (of_steps) score += 3;
+  if (contains_any(name,
+                   {"data", "load", "fwd", "forward", "bwd", "backward", "eval", "save", "reader"}))
     score -= 4;
   return score;
 }
 
-std::optional<StepPlaces> choose(const RepeatedLine& kind, std::span<const LineNumber> slots) {
+// What the instants of the lines say of a time.
+enum class TimeFit : std::uint8_t {
+  unknown,
+  of_step,
+  of_interval,  // it is that of all steps since the line before
+  too_long
+};
+
+// By how much the instants of the lines differ, over the sums of the times that the lines name.
+struct InstantRatios {
+  double of_step = 0;  // where the time is that of a step
+  double of_interval = 0;
+};
+
+// In ns over numbers without a unit. Absent: the instants do not show enough.
+std::optional<InstantRatios> instant_ratios(const RepeatedLine& kind, const StepPlaces& places) {
+  double between = 0;
+  double of_steps = 0;
+  double of_intervals = 0;
+  bool fractions = false;
+  for (std::size_t i = 1; i < kind.rows.size(); ++i) {
+    const LineRow& before = kind.rows[i - 1];
+    const LineRow& row = kind.rows[i];
+    const double steps = row.values[places.step] - before.values[places.step];
+    if (!row.instant || !before.instant || steps <= 0 || *row.instant < *before.instant) continue;
+    fractions = fractions || row.instant->count() % 1'000'000'000 != 0;
+    between += static_cast<double>((*row.instant - *before.instant).count());
+    of_steps += steps * row.values[places.time];
+    of_intervals += row.values[places.time];
+  }
+  const double least = fractions ? 5e7 : 5e9;  // else rounding counts
+  if (between < least || of_steps <= 0) return std::nullopt;
+  return InstantRatios{between / of_steps, between / of_intervals};
+}
+
+TimeFit fit_of(const InstantRatios& ratios, TimeUnit unit) {
+  const auto fits = [&](double ratio) {
+    return ratio > 0.67 * ns_per(unit) && ratio < 2 * ns_per(unit);
+  };
+  if (fits(ratios.of_step)) return TimeFit::of_step;
+  if (fits(ratios.of_interval)) return TimeFit::of_interval;
+  return ratios.of_step < 0.5 * ns_per(unit) ? TimeFit::too_long : TimeFit::unknown;
+}
+
+// Sets the unit where the lines name none and their instants allow one alone.
+TimeFit settle_by_instants(const RepeatedLine& kind, StepPlaces& places) {
+  const auto ratios = instant_ratios(kind, places);
+  if (!ratios) return TimeFit::unknown;
+  if (places.unit_known) return fit_of(*ratios, places.unit);
+  std::optional<TimeUnit> of_step;
+  bool of_interval = false;  // ms of a step are s of 1,000 steps
+  for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns}) {
+    const TimeFit fit = fit_of(*ratios, unit);
+    if (fit == TimeFit::of_step && !of_step) of_step = unit;
+    of_interval = of_interval || fit == TimeFit::of_interval;
+  }
+  if (of_interval) return TimeFit::of_interval;
+  if (!of_step) return fit_of(*ratios, places.unit);
+  places.unit = *of_step;
+  places.unit_known = true;
+  return TimeFit::of_step;
+}
+
+// The number that counts the lines.
+std::optional<std::size_t> step_place(const RepeatedLine& kind, std::span<const LineNumber> slots) {
   std::optional<std::size_t> step;
   for (std::size_t i = 0; i < slots.size() && !step; ++i) {
     const NumberColumn& c = kind.columns[i];
-    if (c.grows && c.whole && !c.part_of_clock && names_step(kind.sample, slots, i)) step = i;
+    if (grows(c) && c.whole && !c.part_of_clock && names_step(kind.sample, slots, i)) step = i;
   }
+  if (!step && !slots.empty() && grows(kind.columns[0]) && kind.columns[0].whole &&
+      leads_loss(kind.sample, slots[0]))
+    step = 0;
+  return step;
+}
+
+// Another column that counts with the step's: steps with iterations, or iterations with steps.
+std::optional<std::size_t> other_count(const RepeatedLine& kind, std::span<const LineNumber> slots,
+                                       std::size_t step) {
+  const auto is_iteration = [&](std::size_t i) {
+    const std::string name = name_of_number(kind.sample, slots, i);
+    return contains_any(name, {"iter", "batch"}) && !contains(name, "step");
+  };
+  const auto is_step = [&](std::size_t i) {
+    return contains(name_of_number(kind.sample, slots, i), "step");
+  };
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const NumberColumn& c = kind.columns[i];
+    if (i == step || !c.whole || c.part_of_clock || c.rises == 0 || c.falls > 0) continue;
+    if (contains(name_of_number(kind.sample, slots, i), "time")) continue;
+    if (is_iteration(step) ? is_step(i) : is_step(step) && is_iteration(i)) return i;
+  }
+  return std::nullopt;
+}
+
+// Which of two counts a time belongs to: that of steps if it is named after them, else that of
+// iterations, which rises faster where a step has several.
+void choose_count(const RepeatedLine& kind, std::span<const LineNumber> slots, std::size_t other,
+                  StepPlaces& choice) {
+  const auto rise = [&](std::size_t at) { return kind.columns[at].last - kind.columns[at].first; };
+  const double difference = rise(other) - rise(choice.step);
+  if (difference == 0) return;
+  const bool of_step = contains(name_of_number(kind.sample, slots, choice.time), "step");
+  if (of_step == (difference < 0)) choice.step = other;
+  choice.several_iterations = !of_step;
+}
+
+std::optional<StepPlaces> choose(const RepeatedLine& kind, std::span<const LineNumber> slots) {
+  const auto step = step_place(kind, slots);
   if (!step) return std::nullopt;
+  const auto other = other_count(kind, slots, *step);
   std::optional<StepPlaces> best;
   int most = 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const NumberColumn& c = kind.columns[i];
-    if (i == *step || c.grows || !c.positive || c.part_of_clock) continue;
+    if (i == *step || i == other || !c.positive || c.part_of_clock) continue;
     StepPlaces choice{.step = *step, .time = i};
-    const int score = looks_like_time(kind.sample, slots, i, choice);
+    int score = looks_like_time(kind.sample, slots, i, choice);
+    if (score <= 0) continue;
+    if (other) choose_count(kind, slots, *other, choice);
+    const TimeFit fit = settle_by_instants(kind, choice);
+    if (fit == TimeFit::of_interval || fit == TimeFit::too_long) continue;
+    if (fit == TimeFit::of_step)
+      score += 8;
+    else if (grows(c))
+      continue;  // the time since the begin
     if (score <= most) continue;
     most = score;
     best = choice;
@@ -167,7 +246,8 @@ std::string_view last_words(std::string_view text) {
     text.remove_prefix(blank == std::string_view::npos ? text.size() - most : blank);
   }
   const std::size_t bar = text.rfind('|');
-  if (bar != std::string_view::npos && bar + 1 < text.size()) text.remove_prefix(bar + 1);
+  if (bar != std::string_view::npos && !trimmed(text.substr(bar + 1)).empty())
+    text.remove_prefix(bar + 1);
   while (!text.empty() && (is_blank(text.front()) || text.front() == ',')) text.remove_prefix(1);
   return text;
 }
@@ -183,21 +263,30 @@ std::string_view words_before(const RepeatedLine& kind, std::span<const LineNumb
     return last_words(line.substr(begin, slots[i].begin - begin));
   };
   while (text().empty() && from > 0 && (!after || from - 1 > *after) &&
-         kind.columns[from - 1].constant)
+         is_constant(kind.columns[from - 1]))
     --from;
   return text();
 }
 
-std::string one_blank(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (!is_blank(c) || out.empty() || out.back() != ' ') out += is_blank(c) ? ' ' : c;
-  return out;
+// The text of a pattern from number `first` to `second`: any text up to the words before `second`.
+// Marks alone may also stand between other numbers, so the words of one of those precede them.
+std::string words_between(const RepeatedLine& kind, std::span<const LineNumber> slots,
+                          std::size_t first, std::size_t second) {
+  const auto has_letters = [](std::string_view text) {
+    return std::ranges::any_of(
+        text, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
+  };
+  const std::string words = one_blank(words_before(kind, slots, second, first));
+  if (has_letters(words)) return "* " + words;
+  for (std::size_t i = second; i > first + 1; --i)
+    if (const auto named = words_before(kind, slots, i - 1, first); has_letters(named))
+      return "* " + one_blank(named) + "* " + words;
+  return "* " + words;
 }
 
 std::optional<PatternOffer> offer_of(const RepeatedLine& kind) {
   const std::string_view line = kind.sample;
-  const std::vector<LineNumber> slots = slots_of(line);
+  const std::vector<LineNumber> slots = numbers_of_line(line);
   const auto choice = choose(kind, slots);
   if (!choice) return std::nullopt;
   const std::size_t first = std::min(choice->step, choice->time);
@@ -206,12 +295,14 @@ std::optional<PatternOffer> offer_of(const RepeatedLine& kind) {
     return i == choice->step ? std::string("{step}")
                              : '{' + std::string(name_of(choice->unit)) + '}';
   };
-  PatternOffer offer{.line = std::string(line), .unit_known = choice->unit_known};
+  PatternOffer offer{.line = std::string(line),
+                     .unit_known = choice->unit_known,
+                     .several_iterations = choice->several_iterations};
   offer.pattern = one_blank(words_before(kind, slots, first, std::nullopt)) + place(first);
   const std::string_view between = text_before(line, slots, second);
   offer.pattern += second == first + 1 && between.size() <= 32
                        ? one_blank(between)
-                       : "* " + one_blank(words_before(kind, slots, second, first));
+                       : words_between(kind, slots, first, second);
   offer.pattern += place(second);
   const std::string_view behind = line.substr(slots[second].end);
   if (second == choice->time && unit_behind(behind)) {
@@ -233,16 +324,9 @@ class RepeatedLines {
   void take(std::string_view text) {
     const std::string_view line = trimmed(without_colours(text, room_));
     if (line.empty() || line.size() > longest_line) return;
-    const std::vector<LineNumber> slots = slots_of(line);
+    const std::vector<LineNumber> slots = numbers_of_line(line);
     if (slots.size() < 2) return;
-    std::string key;
-    std::size_t from = 0;
-    for (const LineNumber& slot : slots) {
-      key += one_blank(line.substr(from, slot.begin - from));
-      key += '#';
-      from = slot.end;
-    }
-    key += one_blank(line.substr(from));
+    std::string key = kind_of_line(line, slots);
     auto found = kinds_.find(key);
     if (found == kinds_.end()) {
       if (kinds_.size() == most_kinds) return;
@@ -264,14 +348,22 @@ class RepeatedLines {
 
  private:
   static void add(std::string_view line, std::span<const LineNumber> slots, RepeatedLine& kind) {
+    if (line == kind.sample) return;  // of another process
+    LineRow row;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       NumberColumn& c = kind.columns[i];
-      if (kind.lines > 0 && !(slots[i].value > c.last)) c.grows = false;
-      if (kind.lines > 0 && slots[i].value != c.last) c.constant = false;
-      c.last = slots[i].value;
+      const double value = slots[i].value;
+      if (kind.lines == 0) c.first = value;
+      if (kind.lines > 0) ++(value > c.last ? c.rises : value < c.last ? c.falls : c.equals);
+      c.last = value;
       c.whole = c.whole && slots[i].whole;
-      c.positive = c.positive && slots[i].value > 0;
+      c.positive = c.positive && value > 0;
       c.part_of_clock = c.part_of_clock || slots[i].part_of_clock;
+      row.values.push_back(value);
+    }
+    if (kind.rows.size() < most_rows) {
+      row.instant = instant_of_line(line);
+      kind.rows.push_back(std::move(row));
     }
     kind.sample = line;
     ++kind.lines;
@@ -321,8 +413,11 @@ std::string in_words(const PatternOffer& offer) {
   ms.erase(ms.find_last_not_of('0') + 1);
   if (ms.ends_with('.')) ms.pop_back();
   const char quote = offer.pattern.find('\'') == std::string::npos ? '\'' : '"';
-  return "the line \"" + line + "\" reads as step " + std::to_string(offer.read.step) + " in " +
-         ms + " ms" + (offer.unit_known ? "" : ", if its time is in seconds") +
+  const std::string_view what = offer.several_iterations ? "iteration " : "step ";
+  return "the line \"" + line + "\" reads as " + std::string(what) +
+         std::to_string(offer.read.step) + " in " + ms + " ms" +
+         (offer.unit_known ? "" : ", if its time is in seconds") +
+         (offer.several_iterations ? ", and a step has several iterations" : "") +
          ": give --log-pattern " + quote + offer.pattern + quote + " to confirm";
 }
 

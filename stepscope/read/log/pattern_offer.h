@@ -17,7 +17,8 @@ struct PatternOffer {
   std::string pattern{};
   std::string line{};  // one that it reads, without blanks at its ends
   LineMatch read{};
-  bool unit_known = true;  // false: the time has no unit, and seconds are assumed
+  bool unit_known = true;           // false: the time has no unit, and seconds are assumed
+  bool several_iterations = false;  // the time is that of an iteration, and a step has several
 };
 
 // Memory is bounded, and at most 64 MiB are read. Absent if nothing looks like steps.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "stepscope/read/log/read_job_log.h"
 
@@ -61,6 +62,111 @@ TEST(PatternOffer, OffersNothingWithoutAStepOrATime) {
   for (int i = 10; i < 20; ++i)
     clocks += "batch 12:30:" + std::to_string(i) + " time 3:" + std::to_string(50 - i) + "\n";
   EXPECT_FALSE(offer_pattern(clocks));
+}
+
+// Lines whose instants are `seconds` apart.
+std::string stamped(int seconds, int steps, const std::string& between,
+                    const std::vector<std::string>& times, const std::string& after = "") {
+  std::string text;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const int at = seconds * static_cast<int>(i);
+    const auto two = [](int n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+    text += "2026-01-05 10:" + two(at / 60) + ":" + two(at % 60) +
+            " [INFO] batch: " + std::to_string(100 + steps * static_cast<int>(i)) + "/5000" +
+            between + times[i] + after + "\n";
+  }
+  return text;
+}
+
+TEST(PatternOffer, TakesNoRateForATime) {
+  EXPECT_FALSE(offer_pattern(lines("step: ", "  train loss: 2.6  tokens/gpu/sec: ", "  MFU: 7%")));
+  EXPECT_FALSE(offer_pattern(lines("step: ", " samples_per_sec: ", "")));
+  EXPECT_FALSE(offer_pattern(lines("step: ", " throughput (sec): ", "")));
+  const auto offer = offer_pattern(lines("step: ", ", ips: 5.5 samples/s time: ", ""));
+  ASSERT_TRUE(offer);
+  EXPECT_DOUBLE_EQ(offer->read.wall_ns, 399.5e9);
+}
+
+TEST(PatternOffer, TakesNoTimeOfManySteps) {
+  const std::vector<std::string> times = {"90.5", "89.5", "90.25", "89.75", "90.1"};
+  EXPECT_FALSE(offer_pattern(stamped(90, 300, " Time cost=", times)));
+  EXPECT_FALSE(offer_pattern(stamped(90, 1000, " Time cost=", times))) << "or ms of one step";
+  EXPECT_FALSE(offer_pattern(stamped(90, 300, " time ", times, " s")));
+  EXPECT_FALSE(offer_pattern(stamped(9, 1, " time ", times, " s"))) << "longer than the lines";
+}
+
+TEST(PatternOffer, SettlesTheUnitByTheInstantsOfTheLines) {
+  const std::vector<std::string> times = {"450.5", "449.5", "450.25", "449.75", "450.1"};
+  const auto offer = offer_pattern(stamped(9, 20, ", batch_cost: ", times));
+  ASSERT_TRUE(offer);
+  EXPECT_TRUE(offer->unit_known);
+  EXPECT_DOUBLE_EQ(offer->read.wall_ns, 450.1e6);
+  const auto seconds =
+      offer_pattern(stamped(9, 20, ", batch_cost: ", {"0.45", "0.44", "0.46", "0.45", "0.44"},
+                            ", reader_cost: 0.01, ips: 5.7 samples/sec | ETA 00:04:16"));
+  ASSERT_TRUE(seconds);
+  EXPECT_EQ(seconds->pattern, "[INFO] batch: {step}* batch_cost: {s}");
+  EXPECT_TRUE(seconds->unit_known);
+  EXPECT_DOUBLE_EQ(seconds->read.wall_ns, 0.44e9);
+}
+
+TEST(PatternOffer, SaysThatAStepHasSeveralIterations) {
+  std::string text;
+  for (int i = 70; i < 90; ++i)
+    text += "iter " + std::to_string(i) + " step " + std::to_string(i / 2) +
+            ": loss 10.5, iter time: " + std::to_string(198 + i % 3) + ".5ms" +
+            (i % 2 == 1 ? " (optimizer.step)\n" : "\n");
+  const auto offer = offer_pattern(text);
+  ASSERT_TRUE(offer);
+  EXPECT_GE(offer->read.step, 88);
+  EXPECT_NE(in_words(*offer).find("reads as iteration 8"), std::string::npos) << in_words(*offer);
+  EXPECT_NE(in_words(*offer).find("a step has several iterations"), std::string::npos);
+}
+
+TEST(PatternOffer, SeesPaddedNumbersRestartsAndLinesOfSeveralProcesses) {
+  std::string text;
+  for (int epoch = 0; epoch < 2; ++epoch)
+    for (int i = 990; i <= 1040; i += 5) {
+      const std::string line = "Epoch: [" + std::to_string(epoch) + "]  [" + (i < 1000 ? " " : "") +
+                               std::to_string(i) + "/5005]  eta: 16:04:3" + std::to_string(i % 10) +
+                               "  loss: " + (i % 2 == 0 ? "-" : "") + "0.5 (6.98)  time: 1.5" +
+                               std::to_string(i * 7 % 10) + "  data: 0.7029\n";
+      text += line + line;
+    }
+  const auto offer = offer_pattern(text);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->read.step, 1040);
+  StepReading reading;
+  reading.pattern = offer->pattern;
+  const auto log = parse_job_log(text, "log", reading);
+  ASSERT_TRUE(log) << offer->pattern;
+  EXPECT_EQ(log->records.size(), 44U) << offer->pattern;
+}
+
+TEST(PatternOffer, TakesTheNumberInFrontOfAReport) {
+  std::string text;
+  for (int i = 0; i < 5; ++i)
+    text += std::to_string(10 * i) + " | loss " + std::to_string(9 - i) + ".625 | lr 3.5e-0" +
+            std::to_string(4 + i % 2) + " | 1360" + std::to_string(9 - i) + ".5ms\n";
+  const auto offer = offer_pattern(text);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->read.step, 40);
+  EXPECT_DOUBLE_EQ(offer->read.wall_ns, 13605.5e6);
+  EXPECT_FALSE(offer_pattern(lines("", " | rows | ", " ms"))) << "no report on a loss";
+}
+
+TEST(PatternOffer, LongLinesWithManyNumbersRepeat) {
+  std::string text;
+  for (int i = 0; i < 5; ++i) {
+    text += "iter: " + std::to_string(20 * i);
+    for (int n = 0; n < 40; ++n)
+      text += "  loss_" + std::string(1, static_cast<char>('a' + n % 26)) + ": 0." +
+              std::to_string(100 + 7 * n + i * n % 5);
+    text += "  time: 0.5" + std::to_string(i * 3 % 5) + "\n";
+  }
+  const auto offer = offer_pattern(text);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->read.step, 80);
 }
 
 TEST(PatternOffer, IsInTheErrorOfALogThatNobodyKnows) {

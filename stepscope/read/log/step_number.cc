@@ -18,8 +18,8 @@ bool begins_word(std::string_view line, std::size_t at) {
   if (at == 0) return true;
   const char before = line[at - 1];
   if (is_letter_of_word(before)) return false;
-  const bool joins = before == '.' || before == ':';
-  return !joins || at < 2 || !is_letter_of_word(line[at - 2]);
+  const bool of_place = before == '.' || before == ':';
+  return !of_place || at < 2 || !is_letter_of_word(line[at - 2]);
 }
 
 // The whole number behind a name that ends at `end`, and M of "12/M".
