@@ -114,3 +114,12 @@ text("cost_of_many.log",
              f"LR=0.00001868. Time cost={90 + n % 3 / 10:.2f}, Throughput=52.94 samples/s ETA=1.70h\n" for n in range(9)))
 text("two_iterations.log",
      "".join(f"iter {n} step {n // 2}: loss 10.8259, iter time: {197 + n % 3}.10ms{' (optimizer.step)' if n % 2 else ''}\n" for n in range(70, 90)))
+
+# Tables of nccl-tests without the name of the test: an all-reduce of eight by its ratio, and one that may be two tests.
+TITLES = ("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n")
+text("ratio_of_eight.log", TITLES + "".join(
+    f"  {1 << k}  {1 << (k - 2)}  float  sum  -1  {t:.2f}  {(1 << k) / t / 1e3:.2f}  {1.75 * (1 << k) / t / 1e3:.2f}  0"
+    f"  {t:.2f}  {(1 << k) / t / 1e3:.2f}  {1.75 * (1 << k) / t / 1e3:.2f}  0\n"
+    for k, t in ((10, 88.0), (16, 88.0), (20, 90.0), (24, 160.0), (28, 1190.0), (32, 16860.0))))
+text("two_tests.log", TITLES + "  1048576  262144  float  none  -1  20.0  52.43  45.88  0  21.0  49.93  43.69  0\n")

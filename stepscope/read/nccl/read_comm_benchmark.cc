@@ -270,6 +270,7 @@ class BenchmarkReader {
       if (out_.kind == CollectiveKind::send_recv) out_.ranks = 2;
       return;
     }
+    if (test_.empty()) test_ = test_in(out_.path);
     if (!test_.empty()) {
       out_.test = test_ + "_perf";
       out_.kind = kind_of(test_);
@@ -285,7 +286,10 @@ class BenchmarkReader {
 
   // Determines the kind from reduction, root and factor. All-gather and all-to-all look alike, but
   // only all-to-all and send and receive once had a column for a reduction that they leave blank.
+  // Where a test reduces without a root, the factor of all-reduce is 1 or more and that of
+  // reduce-scatter less than 1, with any number of ranks.
   void tell_kind() {
+    constexpr double near_one = 0.05;
     if (best_algbw_ <= 0) return;
     const int n = out_.ranks;
     const auto is = [&](CollectiveKind kind) {
@@ -298,9 +302,9 @@ class BenchmarkReader {
                                                            : CollectiveKind::unknown;
     else if (rooted_)
       out_.kind = reduces_ ? CollectiveKind::reduce : CollectiveKind::broadcast;
-    else if (reduces_ && n > 2 && is(CollectiveKind::all_reduce))
+    else if (reduces_ && (factor_ > 1 + near_one || (n > 2 && is(CollectiveKind::all_reduce))))
       out_.kind = CollectiveKind::all_reduce;
-    else if (reduces_ && n > 2 && is(CollectiveKind::reduce_scatter))
+    else if (reduces_ && (factor_ < 1 - near_one || (n > 2 && is(CollectiveKind::reduce_scatter))))
       out_.kind = CollectiveKind::reduce_scatter;
   }
 
@@ -412,6 +416,17 @@ Result<CommBenchmark> parse_comm_benchmark(ByteSource& source, std::string_view 
                  .file = std::string(path),
                  .hint = "put the test's name into the file's: all_gather_perf.txt"};
   return out;
+}
+
+bool has_benchmark_titles(std::string_view text) {
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    line = without_launcher(line);
+    if (line.starts_with('#') && contains(line, " size ") && contains(line, " algbw ") &&
+        contains(line, " busbw "))
+      return true;
+  }
+  return false;
 }
 
 Result<CommBenchmark> parse_comm_benchmark(std::string_view text, std::string_view path) {

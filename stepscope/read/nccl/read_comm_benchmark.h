@@ -23,4 +23,7 @@ namespace stepscope {
 [[nodiscard]] Result<CommBenchmark> parse_comm_benchmark(std::string_view text,
                                                          std::string_view path);
 
+// Whether a line has the titles of nccl-tests' columns.
+[[nodiscard]] bool has_benchmark_titles(std::string_view text);
+
 }  // namespace stepscope

@@ -114,6 +114,19 @@ TEST(CommBenchmark, WhatTheFiguresTellWhereTheTextDoesNot) {
   EXPECT_EQ(benchmark_of(ranks + titles + row).kind, CollectiveKind::all_reduce);
   const CommBenchmark named = benchmark_of(titles + row, "runs/all_reduce_perf.txt");
   EXPECT_EQ(named.kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(named.ranks, 8);
+  // No rank is named: 2 (n - 1) / n above 1 is that of all-reduce, (n - 1) / n of reduce-scatter.
+  const CommBenchmark eight = benchmark_of(titles + row);
+  EXPECT_EQ(eight.kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(eight.ranks, 8);
+  const CommBenchmark four = benchmark_of(
+      std::string(titles) + "1048576 65536 float sum -1 20.0 52.43 39.32 0 21.0 49.93 37.45 0\n");
+  EXPECT_EQ(four.kind, CollectiveKind::reduce_scatter);
+  EXPECT_EQ(four.ranks, 4);
+  // All-reduce of two ranks and reduce both have a factor of 1.
+  EXPECT_FALSE(parse_comm_benchmark(
+      std::string(titles) + "1048576 65536 float sum -1 20.0 52.43 52.43 0 21.0 49.93 49.93 0\n",
+      "x"));
   // All-gather and all-to-all have the same columns.
   const auto either = parse_comm_benchmark(
       ranks + titles + "1048576 65536 float none -1 20.0 52.43 45.88 0 21.0 49.93 43.69 0\n", "x");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <span>
 #include <system_error>
@@ -139,6 +140,19 @@ std::vector<std::string> files_of(const std::string& folder) {
 
 constexpr std::size_t most_files = 16;
 
+// The error about a table of nccl-tests that its reader refuses; absent for another file.
+std::optional<Error> refused_benchmark(const std::string& path) {
+  const auto head = head_of_file(path);
+  if (!head || !has_benchmark_titles(head->text)) return std::nullopt;
+  const auto benchmark = parse_comm_benchmark(whole_lines(*head), path);
+  if (benchmark) return std::nullopt;
+  Error error = benchmark.error();
+  error.what = "is output of nccl-tests, and " + error.what;
+  error.hint +=
+      "; " + command_of("calibrate MACHINE.json --from", path) + " then fits a machine to it";
+  return error;
+}
+
 }  // namespace
 
 Error with_analyze(Error error) {
@@ -221,7 +235,10 @@ Error with_other_verbs(Error error) {
   std::string others;
   for (const std::string& command : commands_of(error.file, false))
     others += (others.empty() ? "" : ", or ") + command;
-  if (others.empty()) return with_printed_block(std::move(error));
+  if (others.empty()) {
+    if (auto refused = refused_benchmark(error.file)) return *std::move(refused);
+    return with_printed_block(std::move(error));
+  }
   error.hint = others + " reads it";
   return error;
 }

@@ -118,6 +118,21 @@ TEST_F(OtherVerbs, TheErrorOfAVerbOfStepTimesNamesThem) {
   EXPECT_EQ(none.hint, "write numbers");
 }
 
+TEST_F(OtherVerbs, TheErrorAboutATableOfNcclTestsNamesCalibrate) {
+  const std::string titles =
+      "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw "
+      "error\n";
+  const std::string cut = write("cut.txt", titles + "     1048576        131072   float\n");
+  const Error of_cut = with_other_verbs({.what = "x", .file = cut, .hint = "give a log"});
+  EXPECT_NE(of_cut.what.find("has no measured row"), std::string::npos) << of_cut.what;
+  EXPECT_NE(of_cut.hint.find("stepscope calibrate MACHINE.json --from " + cut), std::string::npos)
+      << of_cut.hint;
+  const std::string nameless = write(
+      "nameless.txt", titles + "1048576 131072 float 66.86 15.68 7.84 0 66.60 15.74 7.87 0\n");
+  EXPECT_NE(with_other_verbs({.what = "x", .file = nameless}).what.find("which collective"),
+            std::string::npos);
+}
+
 TEST_F(OtherVerbs, TheErrorOfAnalyzeNamesThem) {
   const std::string path = write("nccl.log", nccl_line);
   AnalyzeRequest request;
