@@ -156,33 +156,33 @@ bool take_json_row(const LogLine& line, LogState& state) {
 }
 
 bool is_unitless_row(const LogRecord& r) {
-  return r.tool == &json_lines_log.tool && r.unit_assumed && r.wall_ns;
+  return r.tool == &json_lines_log.tool && r.unit_assumed;
 }
 
-// A "time" that grows with each row is a clock, and a few rows do not show that.
-void leave_out_clocks(JobLog& log) {
+// A "time" that grows with nearly each row is a clock, and few rows do not show another.
+bool may_be_clocks(const JobLog& log) {
   constexpr std::size_t least_rows = 3;
   std::size_t rows = 0;
-  bool rises = true;
+  std::size_t rises = 0;
   double before = 0;
   for (const LogRecord& r : log.records) {
-    if (!is_unitless_row(r)) continue;
+    if (!is_unitless_row(r) || !r.wall_ns) continue;
+    if (rows > 0 && *r.wall_ns > before) ++rises;
     ++rows;
-    rises = rises && *r.wall_ns > before;
     before = *r.wall_ns;
   }
-  if (rows == 0 || (rows >= least_rows && !rises)) return;
-  for (LogRecord& r : log.records)
-    if (is_unitless_row(r)) {
-      r.wall_ns = {};
-      r.unit_assumed = false;
-    }
+  return rows < least_rows || 5 * rises >= 4 * (rows - 1);
 }
 
 LogSteps json_steps(const JobLog& log) {
-  LogSteps steps = place_steps(log, json_lines_log, StepsBy::lines, "time",
-                               [](const LogRecord& r) { return r.wall_ns.has_value(); });
-  steps.unit_assumed = std::ranges::any_of(log.records, is_unitless_row);
+  constexpr std::string_view how = "time";
+  const bool clocks = may_be_clocks(log);
+  LogSteps steps =
+      clocks ? place_steps(log, json_lines_log, StepsBy::lines, how,
+                           [](const LogRecord& r) { return r.wall_ns && !r.unit_assumed; })
+             : place_steps(log, json_lines_log, StepsBy::lines, how,
+                           [](const LogRecord& r) { return r.wall_ns.has_value(); });
+  steps.unit_assumed = !clocks && !steps.steps.empty();
   if (!steps.steps.empty()) return steps;
   return place_steps(log, json_lines_log, StepsBy::elapsed, "differences of elapsed_time",
                      [](const LogRecord& r) { return r.elapsed_s.has_value(); });
@@ -196,7 +196,6 @@ constexpr std::array json_words = {LogWord{"\"elapsed_time\"", take_json_row},
 const LogDialect json_lines_log = {.tool = {.name = "json_lines", .label = "JSON lines"},
                                    .words = json_words,
                                    .is_tool = false,
-                                   .steps = json_steps,
-                                   .settle = leave_out_clocks};
+                                   .steps = json_steps};
 
 }  // namespace stepscope

@@ -114,6 +114,10 @@ TEST(JsonLines, ABareTimeHasTheAssumedUnitAndMayBeAClock) {
   EXPECT_TRUE(steps_of_rows(timed_row(1, "12.5") + timed_row(2, "12.0")).seconds.empty());
   EXPECT_TRUE(steps_of_rows(timed_row(1, "1e9") + timed_row(2, "1.1e9") + timed_row(3, "1.2e9"))
                   .seconds.empty());
+  EXPECT_TRUE(steps_of_rows(timed_row(1, "10") + timed_row(2, "20") + timed_row(3, "30") +
+                            timed_row(4, "40") + timed_row(5, "50") + timed_row(6, "3"))
+                  .seconds.empty())
+      << "a clock of two runs";
   EXPECT_TRUE(steps_of_rows("{\"name\": \"a\", \"time\": 3}\n").seconds.empty());
 }
 
