@@ -116,10 +116,12 @@ bool take_json_row(const LogLine& line, LogState& state) {
   const std::string_view row = trimmed(line.text);
   if (!row.starts_with('{') || !row.ends_with('}')) return false;
   const std::string_view mode = value_of_key(row, "mode");
-  if (has_value(mode) && mode != "train") {
+  constexpr std::array<std::string_view, 4> evaluations = {"val", "valid", "eval", "test"};
+  if (std::ranges::find(evaluations, mode) != evaluations.end()) {
     state.evaluated.set();
     return true;
   }
+  if (has_value(mode) && mode != "train") return false;
   const StepNumber number = number_of_row(row);
   const auto elapsed = seconds_of(value_of_key(row, "elapsed_time"));
   const auto time = amount_of_key(row, "time");
@@ -189,6 +191,7 @@ LogSteps json_steps(const JobLog& log) {
 }
 
 constexpr std::array json_words = {LogWord{"\"elapsed_time\"", take_json_row},
+                                   LogWord{"\"mode\"", take_json_row},
                                    LogWord{"\"time\"", take_json_row}};
 
 }  // namespace

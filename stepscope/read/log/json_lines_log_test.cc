@@ -84,7 +84,7 @@ TEST(JsonLines, WithATimeOfTheDataAreInSeconds) {
       R"({"mode": "train", "epoch": 1, "iter": 100, "memory": 1024, "data_time": 0.01, "loss": 2.4)"
       R"(, "time": 0.5} )"
       "\n"
-      R"({"mode": "val", "epoch": 1, "iter": 20, "bbox_mAP": 0.1, "time": 9.0, "data_time": 1.0})"
+      R"({"mode": "val", "epoch": 1, "iter": 20, "bbox_mAP": 0.1})"
       "\n"
       R"({"mode": "train", "epoch": 2, "iter": 50, "memory": 1024, "data_time": 0.5, "loss": 2.3)"
       R"(, "time": 1.0})"
