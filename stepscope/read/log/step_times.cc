@@ -237,9 +237,9 @@ bool begins_array(std::string_view text) {
   return text.empty() || std::string_view("{[\"]").find(text.front()) != std::string_view::npos;
 }
 
-// Lines that are an object each, and no rows of a trace.
+// Lines that are an object each, and no rows of a trace: Chrome's, or of `nsys export --type json`.
 bool begins_json_lines(std::string_view text) {
-  if (contains_any(text, {"\"traceEvents\"", "\"ph\""})) return false;
+  if (contains_any(text, {"\"traceEvents\"", "\"ph\"", "\"Type\":", "{\"data\":[\""})) return false;
   bool second = false;
   StepLines lines(text);
   for (std::string_view line; lines.next(line);) {

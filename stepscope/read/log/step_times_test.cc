@@ -163,6 +163,7 @@ TEST(StepTimes, AFileIsToldByItsFirstBytes) {
   EXPECT_EQ(kind("{\"mode\": \"train\", \"iter\": 50}\n{\"mode\": \"train\", \"iter\": 100}\n"),
             StepFileKind::log);
   EXPECT_EQ(kind("{\"ph\": \"X\"}\n{\"ph\": \"X\"}\n"), StepFileKind::trace);
+  EXPECT_EQ(kind("{\"data\":[\"a\"]}\n{\"Type\":48,\"NvtxEvent\":{}}\n"), StepFileKind::trace);
   EXPECT_EQ(kind("{\n  \"best_metric\": null,\n  \"log_history\": []}"), StepFileKind::log);
   EXPECT_EQ(kind("# steps\nstep_time_ms\n4\n"), StepFileKind::list);
   EXPECT_EQ(kind(""), StepFileKind::list);
