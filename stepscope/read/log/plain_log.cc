@@ -56,7 +56,8 @@ bool take_named_time(const LogLine& line, LogState& state) {
   const auto time = named_time(line.text, state.assumed);
   if (!time) return false;
   // Such a name may be that of the wait for data: ESPnet's iter_time.
-  if (time->ns < longest_named_part(line.text, state.assumed)) {
+  constexpr double rounding = 0.8;
+  if (time->ns < rounding * longest_named_part(line.text, state.assumed)) {
     state.note("times_shorter_than_their_parts");
     return false;
   }
