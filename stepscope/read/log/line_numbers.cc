@@ -143,7 +143,7 @@ std::string name_of_number(std::string_view line, std::span<const LineNumber> nu
   return small_letters(name.substr(from));
 }
 
-bool has_word(std::string_view name, std::initializer_list<std::string_view> words) {
+bool has_any_word(std::string_view name, std::initializer_list<std::string_view> words) {
   std::size_t begin = 0;
   while (begin < name.size()) {
     std::size_t end = begin;
@@ -171,8 +171,8 @@ std::optional<Ns> instant_of_line(std::string_view line) {
     const auto clock = clock_at(line, at);
     if (!clock) continue;
     const std::string before = small_letters(line.substr(0, at));
-    const bool other =
-        has_word(before, {"eta", "left"}) || contains_any(before, {"elapsed", "remain", "time"});
+    const bool other = has_any_word(before, {"eta", "left"}) ||
+                       contains_any(before, {"elapsed", "remain", "time"});
     return other ? std::nullopt : clock;
   }
   return std::nullopt;

@@ -37,7 +37,8 @@ struct LineNumber {
 [[nodiscard]] std::string name_of_number(std::string_view line, std::span<const LineNumber> numbers,
                                          std::size_t i);
 // Whether one of the words is in a name. "_" separates words.
-[[nodiscard]] bool has_word(std::string_view name, std::initializer_list<std::string_view> words);
+[[nodiscard]] bool has_any_word(std::string_view name,
+                                std::initializer_list<std::string_view> words);
 // The unit within a name: "step_ms=", "time (s): ".
 [[nodiscard]] std::optional<TimeUnit> unit_in_name(std::string_view name);
 

@@ -78,8 +78,9 @@ bool leads_loss(std::string_view line, const LineNumber& number) {
 
 bool names_rate(std::string_view name) {
   return contains_any(name, {"/s", "per_s", "per s"}) ||
-         has_word(name, {"tokens", "token", "tok", "samples", "sample", "images", "imgs", "img",
-                         "throughput", "ips", "tps", "fps", "rate", "speed", "flops", "tflops"});
+         has_any_word(name,
+                      {"tokens", "token", "tok", "samples", "sample", "images", "imgs", "img",
+                       "throughput", "ips", "tps", "fps", "rate", "speed", "flops", "tflops"});
 }
 
 // How much a column looks like the time of a step; 0: it does not.
@@ -87,12 +88,12 @@ int looks_like_time(std::string_view line, std::span<const LineNumber> slots, st
                     StepPlaces& choice) {
   const std::string name = name_of_number(line, slots, i);
   const bool of_steps = contains_any(name, {"step", "iter", "batch"});
-  if (names_rate(name) || has_word(name, {"eta", "left", "lr", "timestamp"}) ||
+  if (names_rate(name) || has_any_word(name, {"eta", "left", "lr", "timestamp"}) ||
       contains_any(name, {"remain", "elapsed", "loss"}) || (contains(name, "total") && !of_steps))
     return 0;
   const auto behind = unit_behind(line.substr(slots[i].end));
   const bool named = contains_any(name, {"time", "took", "duration", "latency"}) ||
-                     has_word(name, {"dt", "sec", "secs", "seconds", "cost"});
+                     has_any_word(name, {"dt", "sec", "secs", "seconds", "cost"});
   const auto inside = unit_in_name(name);
   if (!behind && !named && !(inside && contains_any(name, {"step", "iter"}))) return 0;
   choice.unit_known = behind || inside;

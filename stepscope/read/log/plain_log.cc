@@ -66,7 +66,7 @@ bool take_named_time(const LogLine& line, LogState& state) {
   LogRecord& record = state.add(program_log.tool, line);
   record.wall_ns = time->ns;
   record.iteration =
-      continued(std::any_cast<EpochCounts&>(kept)[line.rank], step_number(line.text));
+      continued(std::any_cast<EpochCounts&>(kept)[line.rank], number_of_step(line.text));
   record.unit_assumed = time->unit_assumed;
   if (time->unit_assumed) record.stamp = stamp_of_line(line.text);
   if (const auto loss = clean_number_behind(line.text, "loss=", " ,;}")) set_loss(record, loss);

@@ -52,7 +52,7 @@ std::optional<StepNumber> number_named(std::string_view line, std::string_view n
 
 }  // namespace
 
-StepNumber step_number(std::string_view line) {
+StepNumber number_of_step(std::string_view line) {
   constexpr std::array<std::string_view, 9> names = {"global_step", "train_step", "current_step",
                                                      "step",        "Step",       "iteration",
                                                      "Iteration",   "iter",       "Iter"};

@@ -15,7 +15,7 @@ struct StepNumber {
 };
 // Reads "step 12", "iter: 12/500", "\"global_step\": 12". The name begins a word that is no part of
 // a source's place ("trainer:after_iter:238").
-[[nodiscard]] StepNumber step_number(std::string_view line);
+[[nodiscard]] StepNumber number_of_step(std::string_view line);
 
 // What was counted before the numbers of this epoch.
 struct EpochCount {

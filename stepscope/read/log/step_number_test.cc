@@ -7,19 +7,19 @@ namespace stepscope {
 namespace {
 
 TEST(StepNumber, StandsBehindAWordOfItsOwn) {
-  const StepNumber of_epoch =
-      step_number("core.trainer:after_iter:238 - epoch: 48/300, iter: 5890/7393, iter_time: 0.5s");
+  const StepNumber of_epoch = number_of_step(
+      "core.trainer:after_iter:238 - epoch: 48/300, iter: 5890/7393, iter_time: 0.5s");
   EXPECT_EQ(of_epoch.number, 5890);
   EXPECT_EQ(of_epoch.of, 7393);
   EXPECT_EQ(of_epoch.epoch, 48);
-  EXPECT_EQ(step_number("trainer:step:12 - step 3: step_time_ms=4").number, 3);
-  EXPECT_EQ(step_number("app.step:12 step_time_ms=4").number, -1);
-  EXPECT_EQ(step_number("[rank0]:step=7 step_time_ms=4").number, 7);
-  EXPECT_EQ(step_number(R"({"epoch": 0.5, "global_step": 9, "step_time_ms": 4})").number, 9);
-  EXPECT_FALSE(step_number(R"({"epoch": 0.5, "global_step": 9})").epoch);
-  EXPECT_EQ(step_number("Epoch [2/3] Step [10/50] step_time_ms=4").number, 10);
-  EXPECT_EQ(step_number("step 3 of part, step 5/9").number, 5);
-  EXPECT_EQ(step_number("step 1.5").number, -1);
+  EXPECT_EQ(number_of_step("trainer:step:12 - step 3: step_time_ms=4").number, 3);
+  EXPECT_EQ(number_of_step("app.step:12 step_time_ms=4").number, -1);
+  EXPECT_EQ(number_of_step("[rank0]:step=7 step_time_ms=4").number, 7);
+  EXPECT_EQ(number_of_step(R"({"epoch": 0.5, "global_step": 9, "step_time_ms": 4})").number, 9);
+  EXPECT_FALSE(number_of_step(R"({"epoch": 0.5, "global_step": 9})").epoch);
+  EXPECT_EQ(number_of_step("Epoch [2/3] Step [10/50] step_time_ms=4").number, 10);
+  EXPECT_EQ(number_of_step("step 3 of part, step 5/9").number, 5);
+  EXPECT_EQ(number_of_step("step 1.5").number, -1);
 }
 
 TEST(StepNumber, GoesOnInTheNextEpoch) {

@@ -111,8 +111,8 @@ std::optional<TimeUnit> printed_unit(std::string_view text) {
 
 }  // namespace
 
-std::optional<NamedTime> time_behind(std::string_view rest, std::optional<TimeUnit> unit,
-                                     TimeUnit assumed) {
+std::optional<NamedStepTime> time_behind(std::string_view rest, std::optional<TimeUnit> unit,
+                                         TimeUnit assumed) {
   if (rest.starts_with('"')) rest.remove_prefix(1);  // a line of JSON
   rest = trimmed(rest);
   if (rest.empty() || (rest.front() != '=' && rest.front() != ':')) return std::nullopt;
@@ -120,11 +120,11 @@ std::optional<NamedTime> time_behind(std::string_view rest, std::optional<TimeUn
   const auto value = take_number<double>(rest);
   if (!value || !std::isfinite(*value)) return std::nullopt;
   if (!unit) unit = printed_unit(rest);
-  return NamedTime{.ns = *value * ns_per(unit.value_or(assumed)), .unit_assumed = !unit};
+  return NamedStepTime{.ns = *value * ns_per(unit.value_or(assumed)), .unit_assumed = !unit};
 }
 
 // "step_time_ms=412", "step_time: 412 ms": the key begins a word, and a number follows.
-std::optional<NamedTime> named_time(std::string_view line, TimeUnit assumed) {
+std::optional<NamedStepTime> named_time(std::string_view line, TimeUnit assumed) {
   for (const std::string_view key : {names[0], names[1], names[2]})
     for (std::size_t at = line.find(key); at != std::string_view::npos;
          at = line.find(key, at + 1)) {

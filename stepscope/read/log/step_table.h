@@ -62,15 +62,16 @@ void append_number(std::string& text, double number);
 [[nodiscard]] std::vector<std::string_view> first_keys(std::string_view head);
 
 // A time and whether its unit is the assumed one, as nothing names another.
-struct NamedTime {
+struct NamedStepTime {
   double ns = 0;
   bool unit_assumed = false;
 };
 // The time behind a name: "=412", ": 0.412 s". `unit` is that of the name.
-[[nodiscard]] std::optional<NamedTime> time_behind(std::string_view rest,
-                                                   std::optional<TimeUnit> unit, TimeUnit assumed);
+[[nodiscard]] std::optional<NamedStepTime> time_behind(std::string_view rest,
+                                                       std::optional<TimeUnit> unit,
+                                                       TimeUnit assumed);
 // The step time of "step_time_ms=412" or "step_time: 0.412 s" in a line.
-[[nodiscard]] std::optional<NamedTime> named_time(std::string_view line, TimeUnit assumed);
+[[nodiscard]] std::optional<NamedStepTime> named_time(std::string_view line, TimeUnit assumed);
 // The longest of the times in a line that are named after a computation of a step ("forward_time=")
 // and so are a part of it, in ns; 0: none.
 [[nodiscard]] double longest_named_part(std::string_view line, TimeUnit assumed);
