@@ -40,6 +40,11 @@ bool is_constant(const NumberColumn& c) { return c.rises == 0 && c.falls == 0; }
 // With each line, but for a few restarts.
 bool grows(const NumberColumn& c) { return c.rises > 0 && c.equals == 0 && c.falls * 4 <= c.rises; }
 
+// The same for whole numbers with the name of a count, which may restart after few lines.
+bool counts(const NumberColumn& c) {
+  return c.rises > 0 && c.equals == 0 && c.falls * 2 <= c.rises && c.whole && !c.part_of_clock;
+}
+
 struct LineRow {
   std::optional<Ns> instant{};
   std::vector<double> values{};
@@ -81,6 +86,15 @@ bool names_rate(std::string_view name) {
          has_any_word(name,
                       {"tokens", "token", "tok", "samples", "sample", "images", "imgs", "img",
                        "throughput", "ips", "tps", "fps", "rate", "speed", "flops", "tflops"});
+}
+
+// "Batch 0.271": the instants of the lines must say that it is a time.
+bool is_step_alone(std::string_view name) {
+  const std::size_t begin = name.find_first_not_of(" \t)]");
+  const std::size_t end = name.find_last_not_of(" \t=:([");
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return false;
+  const std::string_view word = name.substr(begin, end + 1 - begin);
+  return word == "batch" || word == "iter" || word == "iteration" || word == "step";
 }
 
 // How much a column looks like the time of a step; 0: it does not.
@@ -172,12 +186,12 @@ TimeFit settle_by_instants(const RepeatedLine& kind, StepPlaces& places) {
 // The number that counts the lines.
 std::optional<std::size_t> step_place(const RepeatedLine& kind, std::span<const LineNumber> slots) {
   std::optional<std::size_t> step;
-  for (std::size_t i = 0; i < slots.size() && !step; ++i) {
-    const NumberColumn& c = kind.columns[i];
-    if (grows(c) && c.whole && !c.part_of_clock && names_step(kind.sample, slots, i)) step = i;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!counts(kind.columns[i]) || !names_step(kind.sample, slots, i)) continue;
+    if (contains(name_of_number(kind.sample, slots, i), "global")) return i;
+    if (!step) step = i;
   }
-  if (!step && !slots.empty() && grows(kind.columns[0]) && kind.columns[0].whole &&
-      leads_loss(kind.sample, slots[0]))
+  if (!step && !slots.empty() && counts(kind.columns[0]) && leads_loss(kind.sample, slots[0]))
     step = 0;
   return step;
 }
@@ -223,14 +237,16 @@ std::optional<StepPlaces> choose(const RepeatedLine& kind, std::span<const LineN
     const NumberColumn& c = kind.columns[i];
     if (i == *step || i == other || !c.positive || c.part_of_clock) continue;
     StepPlaces choice{.step = *step, .time = i};
+    const std::string name = name_of_number(kind.sample, slots, i);
     int score = looks_like_time(kind.sample, slots, i, choice);
-    if (score <= 0) continue;
+    const bool alone = score == 0 && !c.whole && is_step_alone(name);
+    if (score <= 0 && !alone) continue;
     if (other) choose_count(kind, slots, *other, choice);
     const TimeFit fit = settle_by_instants(kind, choice);
     if (fit == TimeFit::of_interval || fit == TimeFit::too_long) continue;
     if (fit == TimeFit::of_step)
       score += 8;
-    else if (grows(c))
+    else if (alone || (grows(c) && !contains_any(name, {"step", "iter", "batch"})))
       continue;  // the time since the begin
     if (score <= most) continue;
     most = score;

@@ -110,6 +110,26 @@ TEST(PatternOffer, SettlesTheUnitByTheInstantsOfTheLines) {
   EXPECT_DOUBLE_EQ(seconds->read.wall_ns, 0.44e9);
 }
 
+TEST(PatternOffer, TakesAStepForATimeWhereTheInstantsSaySo) {
+  const std::vector<std::string> times = {"9.05", "8.95", "9.02", "8.97", "9.01"};
+  const auto offer =
+      offer_pattern(stamped(9, 1, " Data 0.01 (0.5) Batch ", times, " Remain 46:51:04"));
+  ASSERT_TRUE(offer);
+  EXPECT_DOUBLE_EQ(offer->read.wall_ns, 9.01e9);
+  EXPECT_FALSE(offer_pattern(stamped(9, 20, " Data 0.01 Batch ", times)));
+  EXPECT_FALSE(offer_pattern(lines("iter ", " batch ", "")));
+}
+
+TEST(PatternOffer, PrefersTheGlobalCount) {
+  std::string text;
+  for (int i = 0; i < 12; ++i)
+    text += "inner iter: " + std::to_string(i % 4) + "/4 | global iter: " + std::to_string(40 + i) +
+            "/500 | loss: 2.5 | time: 1.7" + std::to_string(i * 7 % 10) + "\n";
+  const auto offer = offer_pattern(text);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->read.step, 51);
+}
+
 TEST(PatternOffer, SaysThatAStepHasSeveralIterations) {
   std::string text;
   for (int i = 70; i < 90; ++i)
