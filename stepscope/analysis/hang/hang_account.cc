@@ -240,6 +240,11 @@ struct Member {
   [[nodiscard]] bool passed(Place at) const {
     return calls->watchdog_only && calls->status && calls->status->enqueued >= at.sequence;
   }
+  // True if that call is the one that the rank had not completed: its watchdog gave only numbers.
+  [[nodiscard]] bool stands_at(Place at) const {
+    return passed(at) && calls->status->completed >= 0 &&
+           calls->status->completed + 1 == at.sequence;
+  }
 };
 
 struct Group {
@@ -268,8 +273,8 @@ class GroupReader {
       const Meeting meeting = meet(*at);
       if (disagreement(meeting)) return;
       if (absence(meeting)) return;
-      if (!stuck_ && meeting.present.size() == group_.members.size() && unfinished(meeting))
-        stuck_ = meeting;
+      const std::size_t there = meeting.present.size() + standing(meeting).size();
+      if (!stuck_ && there == group_.members.size() && unfinished(meeting)) stuck_ = meeting;
     }
     if (stuck_) not_finished(*stuck_);
   }
@@ -308,6 +313,13 @@ class GroupReader {
   [[nodiscard]] std::vector<std::uint32_t> ranks(const std::vector<std::size_t>& members) const {
     std::vector<std::uint32_t> out;
     for (const std::size_t m : members) out.push_back(group_.members[m].rank);
+    return out;
+  }
+  // The members that passed, and stand at this call by their numbers.
+  [[nodiscard]] std::vector<std::size_t> standing(const Meeting& meeting) const {
+    std::vector<std::size_t> out;
+    for (const std::size_t m : meeting.passed)
+      if (group_.members[m].stands_at(meeting.at)) out.push_back(m);
     return out;
   }
   [[nodiscard]] bool waits(std::size_t member) const { return is_waiting(call(member).state); }
@@ -383,7 +395,9 @@ class GroupReader {
       if (group_.unrecorded.empty() || !unfinished(meeting)) return false;
       HangFinding& f = add(HangKind::no_record, meeting, meeting.present.front());
       f.unrecorded = group_.unrecorded;
-      f.others = ranks(meeting.present);
+      std::vector<std::size_t> waiting = meeting.present;
+      for (const std::size_t m : standing(meeting)) waiting.push_back(m);
+      f.others = ranks(waiting);
       return true;
     }
     HangFinding& f = add(HangKind::missing, meeting, meeting.present.front());
@@ -411,6 +425,7 @@ class GroupReader {
     std::vector<std::size_t> done;
     for (const std::size_t m : meeting.present) (waits(m) ? waiting : done).push_back(m);
     if (waiting.empty()) return;  // numbers that were not in order
+    for (const std::size_t m : standing(meeting)) waiting.push_back(m);  // behind those with a call
     const RecordedGroup& named = records_.groups[group_.group];
     const auto seen = static_cast<int>(group_.members.size());
     if (!named.members_recorded && (named.size == 0 || named.size > seen)) {
@@ -570,24 +585,6 @@ HangAccount find_hang(const CommRecords& records) {
     if (!s.collectives.empty() || !s.pairs.empty()) called[s.rank] = true;
   for (std::uint32_t r = 0; r < called.size(); ++r)
     if (!called[r] && records.ranks[r].has_dump) out.silent.push_back(r);
-  return out;
-}
-
-std::vector<LastCall> last_calls(const CommRecords& records) {
-  std::vector<std::optional<LastCall>> by_rank(records.ranks.size());
-  for (const CommSequence& s : records.sequences) {
-    for (const auto* list : {&s.collectives, &s.pairs}) {
-      if (list->empty()) continue;
-      std::optional<LastCall>& last = by_rank[s.rank];
-      const std::uint64_t before = last ? last->calls : 0;
-      if (!last || list->back().position >= last->call.position)
-        last = LastCall{.rank = s.rank, .group = s.group, .call = list->back()};
-      last->calls = before + list->size();
-    }
-  }
-  std::vector<LastCall> out;
-  for (const auto& last : by_rank)
-    if (last) out.push_back(*last);
   return out;
 }
 

@@ -347,5 +347,26 @@ TEST(Hang, SaysNothingOfAllRanksWhereTheSizeIsNotKnown) {
   EXPECT_EQ(result.findings[0].unrecorded, (std::vector<int>{2}));
 }
 
+TEST(Hang, ARankWhoseWatchdogWritesOnlyNumbersWaitsInTheCallAfterItsLast) {
+  CommRecords records;
+  const std::uint32_t g = records.group_keyed("w");
+  records.groups[g].places = {{1, 1}, {2, 2}};
+  records.groups[g].members = {0, 1, 2};
+  CommSequence& calls = records.sequence_of(g, records.rank_numbered(1));
+  calls.watchdog_only = true;
+  CommCall c = fingerprint(records, "ALLREDUCE", 9, 4);
+  c.state = CallState::started;
+  calls.collectives.push_back(c);
+  CommSequence& numbers = records.sequence_of(g, records.rank_numbered(2));
+  numbers.watchdog_only = true;
+  numbers.status = GroupStatus{.enqueued = 11, .started = -1, .completed = 8};
+  HangAccount result = find_hang(records);
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings[0].kind, HangKind::no_record);
+  EXPECT_EQ(result.findings[0].others.size(), 2U);
+  records.sequence_of(g, records.rank_numbered(2)).status->completed = 10;
+  EXPECT_EQ(find_hang(records).findings[0].others.size(), 1U) << "it has passed the call";
+}
+
 }  // namespace
 }  // namespace stepscope
