@@ -44,7 +44,10 @@ std::string program_frame(const Profile& profile, const NodePhases& phases, std:
   return {};
 }
 
-bool is_main(const ProfileThread& thread) { return contains(thread.name, "MainThread"); }
+// faulthandler names no threads. Its "Current thread" is the one that a signal interrupted.
+bool is_main(const ProfileThread& thread) {
+  return contains(thread.name, "MainThread") || thread.name.starts_with("Current thread");
+}
 
 }  // namespace
 

@@ -37,5 +37,17 @@ TEST(Standing, IsWhereTheMainThreadOfEachProcessIs) {
             (std::vector<std::string>{"collective: step (a.py:1)", "python: save (b.py:2)"}));
 }
 
+TEST(Standing, IsWhereTheCurrentThreadOfFaulthandlerIs) {
+  EXPECT_EQ(
+      standing("Thread 0x00007f01 (most recent call first):\n"
+               "  File \"/w/watch.py\", line 4 in watch\n\n"
+               "Current thread 0x00007f02 (most recent call first):\n"
+               "  File \"/usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py\", "
+               "line 25 in "
+               "all_reduce\n"
+               "  File \"/w/a.py\", line 7 in step\n"),
+      (std::vector<std::string>{"collective: step (a.py:7)"}));
+}
+
 }  // namespace
 }  // namespace stepscope
