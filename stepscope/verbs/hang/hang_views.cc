@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/base/ascii.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
@@ -128,15 +129,69 @@ Message group_in_words(const HangResult& r, std::uint32_t group) {
 
 namespace {
 
-// Whether a rank that a finding lacks wrote anything at all.
-bool wrote_something(const HangResult& r, const std::vector<int>& ranks) {
-  const auto wrote = [&](int rank) {
+// Ranks that a finding lacks, by what they left.
+struct UnheardRanks {
+  std::vector<int> silent;  // no line
+  std::vector<int> quiet;   // lines, but no timeout
+  std::vector<int> cut;     // a line of the watchdog that ends before it names its call
+};
+
+bool is_cut_line_of_watchdog(std::string_view line) {
+  constexpr std::string_view file = "ProcessGroupNCCL.cpp";
+  const std::size_t at = line.find(file);
+  if (at == std::string_view::npos || contains(line, "WorkNCCL(")) return false;
+  const std::string_view rest = line.substr(at + file.size());
+  const std::string_view words = trimmed(rest.substr(rest.rfind(']') + 1));
+  return !contains(rest, "]") || words.empty() || words.starts_with("Watchdog caught");
+}
+
+UnheardRanks unheard_ranks(const HangResult& r, const std::vector<int>& ranks) {
+  UnheardRanks out;
+  for (const int rank : ranks) {
     const auto known = r.records.rank_index.find(rank);
-    return r.records.incident.last_lines.contains(rank) ||
-           std::ranges::find(r.standing, rank, &StandingProcess::rank) != r.standing.end() ||
-           (known != r.records.rank_index.end() && r.records.ranks[known->second].has_log);
-  };
-  return std::ranges::any_of(ranks, wrote);
+    const auto last = r.records.incident.last_lines.find(rank);
+    const bool wrote =
+        last != r.records.incident.last_lines.end() ||
+        std::ranges::find(r.standing, rank, &StandingProcess::rank) != r.standing.end() ||
+        (known != r.records.rank_index.end() && r.records.ranks[known->second].has_log);
+    const bool cut =
+        last != r.records.incident.last_lines.end() && is_cut_line_of_watchdog(last->second.text);
+    (cut ? out.cut : wrote ? out.quiet : out.silent).push_back(rank);
+  }
+  return out;
+}
+
+// Whether a rank wrote any line that is not one of these.
+bool others_wrote(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
+  std::set<int> known;
+  for (const std::uint32_t rank : ranks) known.insert(r.records.ranks[rank].number.value_or(-1));
+  return std::ranges::any_of(r.records.incident.last_lines,
+                             [&](const auto& last) { return !known.contains(last.first); });
+}
+
+Message no_record_in_words(const HangResult& r, const HangFinding& f) {
+  const UnheardRanks unheard = unheard_ranks(r, f.unrecorded);
+  const bool written = !unheard.quiet.empty() || !unheard.cut.empty();
+  const Value waiting = who(r, f.others);
+  if (r.records.groups[f.group].places.empty() && !written)
+    return msg::rank_without_record(waiting, place(r, f), f.unrecorded);
+  Message words;
+  if (unheard.silent.empty() && unheard.quiet.empty())
+    words = msg::waits_alone(waiting, place(r, f));
+  else if (unheard.silent.empty() || unheard.quiet.empty())
+    words = msg::silent_ranks(waiting, place(r, f),
+                              unheard.silent.empty() ? unheard.quiet : unheard.silent,
+                              unheard.silent.empty());
+  else
+    words = msg::silent_and_quiet(waiting, place(r, f), unheard.silent, unheard.quiet);
+  return unheard.cut.empty() ? words : msg::watchdog_cut(std::move(words), unheard.cut);
+}
+
+Message first_warning(const HangResult& r) {
+  const LogMessage& m = r.records.messages.front();
+  const std::size_t more = r.records.messages.size() - 1;
+  return msg::first_warning(m.rank ? Value(printable(r.records.ranks[*m.rank].label)) : Value(),
+                            shorten(printable(m.text), 200), value_if(more > 0, more));
 }
 
 Message words_of(const HangResult& r, const HangFinding& f) {
@@ -151,7 +206,7 @@ Message words_of(const HangResult& r, const HangFinding& f) {
     case HangKind::waiting:
       if (f.silent > 0)
         return msg::silent_others(who(r, f.others), place(r, f), group.size, group.size_by_elements,
-                                  f.silent, false);
+                                  f.silent, others_wrote(r, f.others));
       return msg::waits_alone(who(r, f.others), place(r, f));
     case HangKind::barrier:
       return msg::barrier_missed(f.numbers, f.limit,
@@ -160,10 +215,7 @@ Message words_of(const HangResult& r, const HangFinding& f) {
     case HangKind::missing:
       return msg::rank_missing(who(r, f.ranks), place(r, f), who(r, f.others), f.unrecorded);
     case HangKind::no_record:
-      if (!group.places.empty() || wrote_something(r, f.unrecorded))
-        return msg::silent_ranks(who(r, f.others), place(r, f), f.unrecorded,
-                                 wrote_something(r, f.unrecorded));
-      return msg::rank_without_record(who(r, f.others), place(r, f), f.unrecorded);
+      return no_record_in_words(r, f);
     case HangKind::not_finished:
       return f.others.empty()
                  ? msg::none_finishes(f.ranks.size(), place(r, f))
@@ -215,6 +267,7 @@ Message hang_sentence(const HangResult& r) {
   Message all = joined(msg::sentences, std::move(parts));
   if (all.empty()) all = first_event_in_words(r);
   if (!all.empty()) return all;
+  if (r.account.calls == 0 && !r.records.messages.empty()) return first_warning(r);
   return r.account.calls == 0 ? msg::no_calls() : msg::nothing_stands_still(unseen_ranks(r));
 }
 

@@ -78,6 +78,31 @@ TEST(HangSentence, NamesTheRanksThatWroteNothing) {
             "ranks 0, 1, 2 wait");
 }
 
+TEST(HangSentence, KeepsRanksApartThatWroteNothingAndThatWroteNoTimeout) {
+  HangResult r{.records = four_ranks()};
+  HangFinding f = hang_finding(HangKind::no_record);
+  f.unrecorded = {5, 6, 7};
+  r.records.groups[0].places = {{0, 0}};
+  r.records.groups[0].unnamed = true;
+  r.records.incident.last_lines[7] = {.text = "step 3"};
+  EXPECT_EQ(
+      say(finding_in_words(r, f)),
+      "ranks 0, 1, 2 wait in all_reduce 57, ranks 5 and 6 wrote nothing (they are missing, or "
+      "their logs are), and rank 7 wrote no timeout (it did not come, or was stopped before); "
+      "look there first");
+  r.records.incident.last_lines[7] = {.text = "[E419 10:42:28.8 ProcessGroupNCCL.cpp"};
+  EXPECT_EQ(
+      say(finding_in_words(r, f)),
+      "ranks 0, 1, 2 wait in all_reduce 57, and ranks 5 and 6 wrote nothing: they are missing, "
+      "or their logs are; look there first; the line of the watchdog of rank 7 is cut");
+}
+
+TEST(HangSentence, SaysTheWarningOfNcclWhereNothingElseIsKnown) {
+  HangResult r;
+  r.records.messages = {{.text = "Call to shm_open failed"}, {.text = "x"}};
+  EXPECT_EQ(say(hang_sentence(r)), "NCCL warns: Call to shm_open failed (1 more warning)");
+}
+
 TEST(HangSentence, WritesTheNumbersOfALogAsTheLogDoes) {
   HangResult r{.records = four_ranks()};
   r.records.groups[0].from_log = true;
