@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
@@ -357,12 +358,22 @@ bool killed_by_nobody(const Incident& incident, const IncidentAccount& account) 
          });
 }
 
+// Whether the first error is that shared memory ran out, or one that mostly has this reason: a bus
+// error in a worker of a DataLoader.
+bool wants_shared_memory(const Incident& incident, const IncidentAccount& account) {
+  if (!account.cause) return false;
+  const IncidentEvent& e = incident.events[account.rows[*account.cause].event];
+  if (e.kind == IncidentKind::shared_memory) return !contains(e.text, "Permission denied");
+  return e.code == 7 && contains_any(e.text, {"DataLoader worker", "in worker", "shared memory"});
+}
+
 }  // namespace
 
 Messages hang_warnings(const CommRecords& records, const HangAccount& account,
                        const IncidentAccount& incident) {
   Messages out;
   if (killed_by_nobody(records.incident, incident)) out.push_back(msg::kill_without_sender());
+  if (wants_shared_memory(records.incident, incident)) out.push_back(msg::shared_memory_small());
   const bool log_finding = std::ranges::any_of(
       account.findings, [&](const HangFinding& f) { return records.groups[f.group].from_log; });
   if (log_finding) out.push_back(msg::log_without_ends());

@@ -26,9 +26,11 @@ enum class IncidentKind : std::uint8_t {
   signal,         // a process was ended by a signal
   exit,           // a process ended with a code
   exception,      // a Python exception ended it
-  cancelled       // the scheduler ended the job
+  cancelled,      // the scheduler ended the job
+  shared_memory,  // a process did not get shared memory of its host
+  absent          // a rank did not come to a collective, by a library that waits for it
 };
-inline constexpr auto incident_kind_names = enum_names<IncidentKind::cancelled>;
+inline constexpr auto incident_kind_names = enum_names<IncidentKind::absent>;
 [[nodiscard]] constexpr std::string_view name_of(IncidentKind kind) {
   return incident_kind_names[static_cast<std::size_t>(kind)];
 }
@@ -51,7 +53,7 @@ struct IncidentEvent {
   std::optional<std::int64_t> code{};  // signal, exit code, Xid, status of the adapter, or the
                                        // milliseconds of a timeout
   std::string text{};                  // of the line, at most 300 bytes
-  std::string where{};                 // "train.py:120", of an exception
+  std::string where{};                 // "train.py:120", of an exception; the PCI address of an Xid
   std::uint32_t input = 0;             // in CommRecords::inputs
   std::uint64_t line = 0;              // from 1
   std::uint64_t times = 1;

@@ -5,15 +5,32 @@
 #include <map>
 #include <numeric>
 
+#include "stepscope/base/ascii.h"
+#include "stepscope/event/signal_code.h"
+
 namespace stepscope {
 namespace {
 
 bool waits_only(IncidentKind kind) {
   return kind == IncidentKind::timeout || kind == IncidentKind::stuck ||
-         kind == IncidentKind::barrier;
+         kind == IncidentKind::barrier || kind == IncidentKind::absent;
 }
 
 bool may_be_cause(const IncidentEvent& e) { return !e.follows && !waits_only(e.kind); }
+
+bool is_abort(const IncidentEvent& e) {
+  return e.code == (e.kind == IncidentKind::exit ? 128 + 6 : 6) &&
+         (e.kind == IncidentKind::exit || e.kind == IncidentKind::signal);
+}
+
+// Whether an end always has a reason, which another line may name: a program exits with a code and
+// aborts after an error of its own, and a scheduler or a launcher stops what has failed.
+bool has_a_reason(const IncidentEvent& e) {
+  if (is_abort(e)) return true;
+  if (e.kind == IncidentKind::exit) return !signal_of_code(e.code.value_or(0));
+  if (e.kind == IncidentKind::signal) return e.code == 15;
+  return e.kind == IncidentKind::cancelled && !contains(e.text, "DUE TO ");
+}
 
 // Times with and without a year cannot be compared, and go apart.
 struct Order {
@@ -21,9 +38,28 @@ struct Order {
   Ns time{};
   auto operator<=>(const Order&) const = default;
 };
+constexpr int no_time = 2;  // a group
 Order order_of(const IncidentEvent& e) {
-  if (!e.time) return {.group = 2};
+  if (!e.time) return {.group = no_time};
   return {.group = e.time->no_year ? 1 : 0, .time = e.time->time};
+}
+
+bool has_own_time(const IncidentEvent& e) { return e.time && !e.time->after; }
+
+// An event without a time of its own is not later than the lines behind it in its file. Requires
+// events in the order of files and lines.
+std::vector<Order> orders_of(const std::vector<IncidentEvent>& events) {
+  std::vector<Order> orders(events.size());
+  std::optional<Order> behind;  // the earliest time that a later line of the file writes
+  for (std::size_t e = events.size(); e-- > 0;) {
+    if (e + 1 < events.size() && events[e + 1].input != events[e].input) behind.reset();
+    orders[e] = order_of(events[e]);
+    if (has_own_time(events[e]))
+      behind = std::min(behind.value_or(orders[e]), orders[e]);
+    else if (behind)
+      orders[e] = std::min(orders[e], *behind);
+  }
+  return orders;
 }
 
 // Events that a row joins have the same key.
@@ -39,7 +75,11 @@ std::string row_key(const IncidentEvent& e) {
     case IncidentKind::device_memory:
     case IncidentKind::host_memory:
     case IncidentKind::cancelled:
+    case IncidentKind::shared_memory:
       return key + e.where;
+    case IncidentKind::device_error:
+      if (e.code) return key + e.where + (contains(e.text, "SXid (") ? " switch" : "");
+      return key + e.where + ' ' + e.text.substr(0, 120);
     default:
       return key + e.where + ' ' + e.text.substr(0, 120);
   }
@@ -76,8 +116,71 @@ std::set<int> named_ranks(const CommRecords& records) {
     if (r.number && (r.has_dump || r.has_log)) named.insert(*r.number);
   for (const auto& [rank, last] : records.incident.last_lines) named.insert(rank);
   for (const IncidentEvent& e : records.incident.events)
-    if (e.rank) named.insert(*e.rank);
+    if (e.rank && e.kind != IncidentKind::absent) named.insert(*e.rank);
   return named;
+}
+
+void add_to(IncidentRow& row, const IncidentEvent& event) {
+  row.events += event.times;
+  if (event.time) row.last = event.time;
+  if (event.rank) {
+    if (!std::ranges::binary_search(row.ranks, *event.rank))
+      row.ranks.insert(std::ranges::upper_bound(row.ranks, *event.rank), *event.rank);
+    return;
+  }
+  ++row.unranked;
+  if (event.pid && std::ranges::find(row.pids, *event.pid) == row.pids.end())
+    row.pids.push_back(*event.pid);
+}
+
+// What is known of two events: an order by the times, or by the lines of one file.
+bool comparable(const IncidentEvent& a, const IncidentEvent& b) {
+  if (a.input == b.input) return true;
+  const Order x = order_of(a);
+  const Order y = order_of(b);
+  return x.group == y.group && x.group != no_time;
+}
+
+// Requires rows in order.
+void find_cause(const std::vector<IncidentEvent>& events, const std::vector<Order>& orders,
+                IncidentAccount& out) {
+  // What comes after a watchdog has given up is no reason of its wait.
+  std::optional<Order> given_up;
+  for (const IncidentEvent& e : events)
+    if (e.kind == IncidentKind::timeout && has_own_time(e) &&
+        (!given_up || order_of(e) < *given_up))
+      given_up = order_of(e);
+  std::vector<std::size_t> candidates;  // rows
+  for (std::size_t i = 0; i < out.rows.size(); ++i) {
+    const std::uint32_t e = out.rows[i].event;
+    const bool too_late = given_up && orders[e].group == given_up->group && *given_up < orders[e];
+    if (may_be_cause(events[e]) && !too_late) candidates.push_back(i);
+  }
+  const auto event_at = [&](std::size_t candidate) -> const IncidentEvent& {
+    return events[out.rows[candidates[candidate]].event];
+  };
+  // Whether candidate `error` may be the reason of candidate `end`.
+  const auto explains = [&](std::size_t error, std::size_t end) {
+    const IncidentEvent& a = event_at(error);
+    const IncidentEvent& b = event_at(end);
+    if (has_a_reason(a)) return false;
+    if (error < end || !comparable(a, b)) return true;
+    // A process aborts before the lines of its error have gone through the launcher.
+    return is_abort(b) && a.input == b.input && !(has_own_time(a) && has_own_time(b));
+  };
+  const auto explained = [&](std::size_t end) {
+    if (!has_a_reason(event_at(end))) return false;
+    for (std::size_t error = 0; error < candidates.size(); ++error)
+      if (explains(error, end)) return true;
+    return false;
+  };
+  for (std::size_t c = 0; c < candidates.size() && !out.cause; ++c) {
+    if (explained(c)) continue;
+    out.cause = candidates[c];
+    out.cause_is_first = true;
+    for (std::size_t other = 0; other < candidates.size(); ++other)
+      if (!comparable(event_at(c), event_at(other))) out.cause_is_first = false;
+  }
 }
 
 }  // namespace
@@ -85,9 +188,10 @@ std::set<int> named_ranks(const CommRecords& records) {
 IncidentAccount account_incident(const CommRecords& records, const std::vector<int>& seen) {
   IncidentAccount out;
   const std::vector<IncidentEvent>& events = records.incident.events;
+  const std::vector<Order> orders = orders_of(events);
   std::vector<std::uint32_t> order(events.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, {}, [&](std::uint32_t e) { return order_of(events[e]); });
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t e) { return orders[e]; });
   std::map<std::string, std::size_t> rows;
   for (const std::uint32_t e : order) {
     const IncidentEvent& event = events[e];
@@ -95,38 +199,9 @@ IncidentAccount account_incident(const CommRecords& records, const std::vector<i
     const bool apart = !fresh && !at_once(events[out.rows[at->second].event], event);
     if (apart) at->second = out.rows.size();
     if (fresh || apart) out.rows.push_back({.event = e});
-    IncidentRow& row = out.rows[at->second];
-    row.events += event.times;
-    if (event.time) row.last = event.time;
-    if (!event.rank)
-      ++row.unranked;
-    else if (!std::ranges::binary_search(row.ranks, *event.rank))
-      row.ranks.insert(std::ranges::upper_bound(row.ranks, *event.rank), *event.rank);
+    add_to(out.rows[at->second], event);
   }
-  // What comes after a watchdog has given up is no reason of its wait.
-  std::optional<Order> given_up;
-  for (const IncidentEvent& e : events)
-    if (e.kind == IncidentKind::timeout && e.time && !e.time->after &&
-        (!given_up || order_of(e) < *given_up))
-      given_up = order_of(e);
-  const auto too_late = [&](const IncidentEvent& e) {
-    const Order when = order_of(e);
-    return given_up && when.group == given_up->group && *given_up < when;
-  };
-  std::size_t causes = 0;
-  std::set<int> orders;  // of causes: with a date, without a year, without a time
-  std::set<std::uint32_t> inputs;
-  for (std::size_t i = 0; i < out.rows.size(); ++i) {
-    const IncidentEvent& event = events[out.rows[i].event];
-    if (!may_be_cause(event) || too_late(event)) continue;
-    if (!out.cause) out.cause = i;
-    ++causes;
-    orders.insert(order_of(event).group);
-    inputs.insert(event.input);
-  }
-  // Within one file the lines are in order as well.
-  out.cause_is_first = causes == 1 || (orders.size() == 1 && !orders.contains(2)) ||
-                       (orders.size() == 1 && inputs.size() == 1);
+  find_cause(events, orders, out);
   out.world = world_of(records);
   std::set<int> named = named_ranks(records);
   named.insert(seen.begin(), seen.end());
@@ -140,13 +215,16 @@ IncidentAccount account_incident(const CommRecords& records, const std::vector<i
 }
 
 const IncidentEvent* first_error_of(const Incident& incident, int rank) {
-  const IncidentEvent* first = nullptr;
-  for (const IncidentEvent& e : incident.events) {
-    if (e.rank != rank || e.kind == IncidentKind::timeout || e.kind == IncidentKind::barrier)
+  const std::vector<Order> orders = orders_of(incident.events);
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const IncidentEvent& e = incident.events[i];
+    if (e.rank != rank || e.kind == IncidentKind::timeout || e.kind == IncidentKind::barrier ||
+        e.kind == IncidentKind::absent)
       continue;
-    if (first == nullptr || order_of(e) < order_of(*first)) first = &e;
+    if (!first || orders[i] < orders[*first]) first = i;
   }
-  return first;
+  return first ? &incident.events[*first] : nullptr;
 }
 
 }  // namespace stepscope

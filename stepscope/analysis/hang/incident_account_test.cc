@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace stepscope {
 namespace {
 
@@ -58,6 +60,49 @@ TEST(Incident, DoesNotOrderWhatHasNoTime) {
   EXPECT_FALSE(account_incident(records).cause_is_first);
   records.incident.events.pop_back();
   EXPECT_TRUE(account_incident(records).cause_is_first);
+}
+
+TEST(Incident, OrdersWhatHasNoTimeByTheLinesOfItsFile) {
+  CommRecords records;
+  auto& events = records.incident.events;
+  events = {event(IncidentKind::exception, 1, std::nullopt), event(IncidentKind::exit, 1, 25)};
+  events[1].code = 1;
+  const IncidentAccount account = account_incident(records);
+  EXPECT_EQ(account.rows[0].event, 0U);
+  EXPECT_EQ(account.cause, 0U);
+  EXPECT_TRUE(account.cause_is_first);
+  EXPECT_EQ(first_error_of(records.incident, 1)->kind, IncidentKind::exception);
+  std::swap(events[0], events[1]);
+  EXPECT_EQ(account_incident(records).cause, 0U) << "an exit before the error has its own reason";
+}
+
+TEST(Incident, GivesAnEndThatHasAReasonToAnErrorThatMayHaveComeBefore) {
+  CommRecords records;
+  auto& events = records.incident.events;
+  events = {event(IncidentKind::signal, 1, std::nullopt),
+            event(IncidentKind::device_error, 0, std::nullopt)};
+  events[0].code = 6;
+  IncidentAccount account = account_incident(records);
+  EXPECT_EQ(account.rows[*account.cause].event, 1U) << "SIGABRT follows from an error of its file";
+  EXPECT_TRUE(account.cause_is_first);
+  events[0].code = 11;
+  account = account_incident(records);
+  EXPECT_EQ(account.rows[*account.cause].event, 0U);
+  events[0] = event(IncidentKind::exit, 1, 25);
+  events[0].code = 1;
+  events[1].input = 1;
+  account = account_incident(records);
+  EXPECT_EQ(account.rows[*account.cause].event, 1U);
+  EXPECT_FALSE(account.cause_is_first);
+}
+
+TEST(Incident, ARankThatOthersWaitForHasNoLine) {
+  CommRecords records;
+  records.incident.last_lines[2] = {};
+  records.incident.events = {event(IncidentKind::absent, 1, std::nullopt)};
+  const IncidentAccount account = account_incident(records);
+  EXPECT_FALSE(account.cause);
+  EXPECT_EQ(account.silent, (std::vector<int>{0, 1}));
 }
 
 TEST(Incident, NamesRanksWithoutAnyLine) {

@@ -103,6 +103,15 @@ TEST(HangSentence, SaysTheWarningOfNcclWhereNothingElseIsKnown) {
   EXPECT_EQ(say(hang_sentence(r)), "NCCL warns: Call to shm_open failed (1 more warning)");
 }
 
+TEST(HangSentence, NamesAllProcessesOfAnEnd) {
+  HangResult r;
+  r.records.incident.events = {{.kind = IncidentKind::signal, .pid = 811, .code = 11},
+                               {.kind = IncidentKind::signal, .pid = 812, .code = 11}};
+  r.incident = account_incident(r.records);
+  EXPECT_EQ(say(hang_sentence(r)),
+            "Processes 811, 812 were ended by signal 11 (SIGSEGV) (the first error in the files)");
+}
+
 TEST(HangSentence, WritesTheNumbersOfALogAsTheLogDoes) {
   HangResult r{.records = four_ranks()};
   r.records.groups[0].from_log = true;

@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t most_timeline_lines = 18;  // below its title and head
 constexpr std::size_t most_suspects = 4;
 constexpr std::size_t most_set_up_waits = 4;
+constexpr std::size_t most_listed = 8;  // numbers of processes
 
 using Calendar = std::chrono::year_month_day;
 
@@ -122,8 +123,32 @@ std::string without_stop(std::string text) {
   return text;
 }
 
+bool is_lost_gpu(const IncidentEvent& e) {
+  return e.kind == IncidentKind::device_error && !e.code && contains(e.text, "fallen off the bus");
+}
+bool is_error_of_switch(const IncidentEvent& e) { return e.code && contains(e.text, "SXid ("); }
+bool stopped_the_launcher(const IncidentEvent& e) {
+  return e.kind == IncidentKind::signal && contains(e.text, " death signal");
+}
+
+Message network_in_words(const IncidentEvent& e) {
+  const std::string text = printable(e.text);
+  if (e.code) return msg::event_network(e.code, meaning_of_status(*e.code));
+  if (contains(text, "Duplicate GPU")) return msg::event_duplicate_gpu(text);
+  if (contains_any(text, {"Call to ibv_", "async "})) return msg::event_adapter(text);
+  return msg::event_set_up(text, contains(text, "has already checked in"));
+}
+
+Message device_error_in_words(const IncidentEvent& e) {
+  if (is_lost_gpu(e)) return msg::event_gpu_lost();
+  if (is_error_of_switch(e)) return msg::event_sxid(*e.code);
+  if (e.code) return msg::event_xid(*e.code, meaning_of_xid(*e.code));
+  return msg::event_device_error(shorten(printable(e.text), 120),
+                                 value_if(!e.where.empty(), printable(e.where)));
+}
+
 // What happened, behind the name of who it happened to.
-Message event_in_words(const IncidentEvent& e, bool dates) {
+Message event_in_words(const IncidentEvent& e, bool dates, std::size_t processes = 1) {
   switch (e.kind) {
     case IncidentKind::timeout: {
       Value since;
@@ -138,24 +163,27 @@ Message event_in_words(const IncidentEvent& e, bool dates) {
     }
     case IncidentKind::stuck:
       if (!e.code) return msg::event_no_heartbeat();
-      return msg::event_stuck(value_if(e.code.has_value(), Ns(e.code.value_or(0) * 1'000'000)));
+      return msg::event_stuck(Ns(*e.code * 1'000'000), processes);
     case IncidentKind::barrier:
       return msg::event_barrier(printable(e.text));
     case IncidentKind::device_memory:
       return msg::event_device_memory(value_if(e.code.has_value(), Bytes{e.code.value_or(0)}),
                                       value_if(!e.where.empty(), printable(e.where)));
     case IncidentKind::host_memory:
-      return msg::event_host_memory(e.rank ? Value(e.pid) : Value());
+      return msg::event_host_memory(e.rank ? Value(e.pid) : Value(), processes);
+    case IncidentKind::shared_memory:
+      return msg::event_shared_memory(printable(e.text), contains(e.text, "No space left"));
+    case IncidentKind::absent:
+      return msg::event_absent(printable(e.text));
     case IncidentKind::device_error:
-      if (e.code) return msg::event_xid(*e.code, meaning_of_xid(*e.code));
-      return msg::event_device_error(shorten(printable(e.text), 120),
-                                     value_if(!e.where.empty(), printable(e.where)));
+      return device_error_in_words(e);
     case IncidentKind::network:
-      if (!e.code)
-        return msg::event_set_up(printable(e.text), contains(e.text, "has already checked in"));
-      return msg::event_network(e.code, meaning_of_status(e.code.value_or(-1)));
+      return network_in_words(e);
     case IncidentKind::signal:
-      return msg::event_signal(e.code, signal_name(e.code.value_or(-1)));
+      if (stopped_the_launcher(e))
+        return msg::event_launcher_stopped(e.code, signal_name(e.code.value_or(-1)));
+      return msg::event_signal(e.code, signal_name(e.code.value_or(-1)),
+                               value_if(!e.where.empty(), printable(e.where)), processes);
     case IncidentKind::exit: {
       const auto signal = signal_of_code(e.code.value_or(0));
       return msg::event_exit(e.code, signal, signal_name(signal.value_or(-1)));
@@ -173,13 +201,26 @@ Message event_in_words(const IncidentEvent& e, bool dates) {
   return {};
 }
 
+Message row_in_words(const HangResult& r, const IncidentRow& row, bool dates) {
+  const std::size_t processes = row.ranks.empty() ? row.pids.size() : row.ranks.size();
+  return event_in_words(r.records.incident.events[row.event], dates,
+                        std::max<std::size_t>(processes, 1));
+}
+
 // Who it happened to: ranks, else what the line names.
 Value who_of(const HangResult& r, const IncidentRow& row) {
   const IncidentEvent& e = r.records.incident.events[row.event];
   if (!row.ranks.empty()) return row.ranks;
   const Value host = value_if(!e.host.empty(), printable(e.host));
   if (e.kind == IncidentKind::cancelled) return msg::the_job();
-  if (e.kind == IncidentKind::device_error && e.code) return msg::a_gpu(host);
+  if (stopped_the_launcher(e)) return msg::the_launcher();
+  const Value address = value_if(!e.where.empty(), printable(e.where));
+  if (is_error_of_switch(e)) return msg::a_switch(host, address);
+  if (is_lost_gpu(e) || (e.kind == IncidentKind::device_error && e.code))
+    return msg::a_gpu(host, address);
+  // Their hosts may differ.
+  if (row.pids.size() > most_listed) return msg::processes(row.pids.size());
+  if (row.pids.size() > 1) return msg::processes_numbered(row.pids);
   if (e.local_rank) return msg::local_rank_of(*e.local_rank, host);
   if (e.pid.value_or(0) > 0) return msg::process_numbered(*e.pid, host);
   if (e.host.empty()) return msg::unknown_process();
@@ -268,7 +309,7 @@ Message cause_in_words(const HangResult& r) {
   const IncidentEvent& e = r.records.incident.events[row.event];
   const bool dates = several_days(r);
   return msg::first_error(
-      who_of(r, row), event_in_words(e, dates),
+      who_of(r, row), row_in_words(r, row, dates),
       value_if(e.time && !e.time->after, e.time ? clock_text(*e.time, dates) : std::string()),
       r.incident.cause_is_first);
 }
@@ -276,8 +317,7 @@ Message cause_in_words(const HangResult& r) {
 Message first_event_in_words(const HangResult& r) {
   if (r.incident.rows.empty()) return {};
   const IncidentRow& row = r.incident.rows.front();
-  const IncidentEvent& e = r.records.incident.events[row.event];
-  return msg::sentence(msg::who_does(who_of(r, row), event_in_words(e, several_days(r))));
+  return msg::sentence(msg::who_does(who_of(r, row), row_in_words(r, row, several_days(r))));
 }
 
 Messages ras_in_words(const HangResult& r) {
@@ -401,7 +441,7 @@ std::string timeline_text(const HangResult& r, std::size_t width) {
     std::string time = "-";
     if (e.time) time = (e.time->after ? "after " : "") + clock_text(*e.time, dates);
     cells.push_back({std::move(time), shorten(say(msg::plain(who_of(r, row))), 28),
-                     say(event_in_words(e, dates))});
+                     say(row_in_words(r, row, dates))});
     if (width >= wide) cells.back().push_back(place_text(r, e.input, e.line));
   }
   std::string out = "\nTimeline, as the files write their times:\n" +
@@ -453,7 +493,7 @@ Json incident_json(const HangResult& r) {
   for (const IncidentRow& row : r.incident.rows) {
     const IncidentEvent& e = r.records.incident.events[row.event];
     rows.push_back({{"kind", name_of(e.kind)},
-                    {"sentence", say(msg::who_does(who_of(r, row), event_in_words(e, true)))},
+                    {"sentence", say(msg::who_does(who_of(r, row), row_in_words(r, row, true)))},
                     {"ranks", row.ranks},
                     {"host", text_or_null(e.host)},
                     {"time", time_json(e.time)},
