@@ -72,30 +72,40 @@ std::optional<IncidentEvent> in_shell(std::string_view line) {
 
 // Codes of shells, containers and launchers that stand for a signal: "exit code 137", "Exit Code:
 // 137" of kubectl, "exitCode: 137", "exit status 139", "exits with return code = -9" of DeepSpeed,
-// "exit code: -9". Other codes say too little to be looked for in all words.
+// "exit code: -9", "Global rank 0 (PID 8) exited with code -11" of Composer. Other codes say too
+// little to be looked for in all words.
 std::optional<IncidentEvent> code_of_signal(std::string_view line) {
-  constexpr std::array<std::string_view, 8> keys = {"exit code",   "Exit Code",  "exitCode",
-                                                    "exit status", "exit_code",  "exitcode",
-                                                    "status code", "return code"};
+  constexpr std::array<std::string_view, 9> keys = {
+      "exit code", "Exit Code",   "exitCode",    "exit status",     "exit_code",
+      "exitcode",  "status code", "return code", "exited with code"};
   for (const std::string_view key : keys)
     for (auto rest = behind(line, key); rest; rest = behind(*rest, key)) {
       std::string_view text = *rest;
       while (!text.empty() && contains(" :='\"(", text.substr(0, 1))) text.remove_prefix(1);
       const auto code = leading_number<std::int64_t>(text);
       if (!code) continue;
-      const bool launcher = key == "return code" && contains(line, "exits with return code");
-      if (*code < 0 && *code > -64 && signal_of_code(128 - *code))
-        return by_signal(-*code, std::nullopt);
-      if (!signal_of_code(*code) && (!launcher || *code < 1 || *code > 255)) continue;
+      const auto rank = number_behind(line, "Global rank ");
+      const bool composer = key == "exited with code" && rank && *rank >= 0 && *rank < 10'000'000;
+      const bool launcher =
+          composer || (key == "return code" && contains(line, "exits with return code"));
       IncidentEvent e{.kind = IncidentKind::exit, .code = code};
-      e.follows = *code == 128 + 15;
+      if (*code < 0 && *code > -64 && signal_of_code(128 - *code))
+        e = by_signal(-*code, std::nullopt);
+      else if (!signal_of_code(*code) && (!launcher || *code < 1 || *code > 255))
+        continue;
+      e.follows = e.follows || *code == 128 + 15;
+      if (composer) {
+        e.rank = static_cast<int>(*rank);
+        e.pid = number_behind(line, "(PID ");
+      }
       return e;
     }
   return std::nullopt;
 }
 
 // "died with <Signals.SIGKILL: 9>" of subprocess, "process 1 terminated with signal SIGKILL" of
-// torch.multiprocessing, "Signal 9 (SIGKILL) received by PID 812" of torchrun.
+// torch.multiprocessing, "Signal 9 (SIGKILL) received by PID 812" of torchrun, and "Received 15
+// death signal, shutting down workers", where torchrun itself got it.
 std::optional<IncidentEvent> named_signal(std::string_view line) {
   const auto named = [&](std::string_view text) -> std::optional<int> {
     for (const SignalWords& s : signal_words)
@@ -111,6 +121,12 @@ std::optional<IncidentEvent> named_signal(std::string_view line) {
         e.local_rank = static_cast<int>(*local);
       return e;
     }
+  if (const auto got = number_behind(line, "Received ");
+      got && *got >= 1 && *got <= 64 && contains(line, " death signal")) {
+    IncidentEvent e = by_signal(*got, std::nullopt);
+    e.follows = false;
+    return e;
+  }
   const auto rest = behind(line, "ignal ");
   const auto pid = number_behind(line, " received by PID ");
   if (!rest || !pid) return std::nullopt;
@@ -146,7 +162,9 @@ std::optional<IncidentEvent> time_limit(std::string_view line) {
 
 // Ray, which names no reason: whatever ended the worker may stand in another line.
 std::optional<IncidentEvent> worker_of_ray(std::string_view line) {
-  if (!contains(line, "A worker died or was killed while executing a task")) return std::nullopt;
+  if (!contains_any(line, {"A worker died or was killed while executing a task",
+                           "The actor died unexpectedly"}))
+    return std::nullopt;
   IncidentEvent e{.kind = IncidentKind::exit, .follows = true};
   e.pid = number_behind(line, "Worker PID: ");
   return e;
@@ -174,24 +192,65 @@ std::optional<IncidentEvent> no_heartbeat(std::string_view line) {
   return IncidentEvent{.kind = IncidentKind::stuck, .rank = rank};
 }
 
-// "[3] misc/socket.cc:480 NCCL WARN socketStartConnect: Connect to 10.0.0.1<38007> failed :
-// Connection refused", "Net : Connect to … failed : No route to host" before 2.13, "WARN Call to
-// connect failed : Connection timed out" before 2.4, "Bootstrap Root : rank 1 of 8 ranks has
-// already checked in".
+// Warnings of NCCL that end the set-up of a communicator. Addresses that are not reached: "[3]
+// misc/socket.cc:480 NCCL WARN socketStartConnect: Connect to 10.0.0.1<38007> failed : Connection
+// refused", "Net : Connect to … failed : No route to host" before 2.13, "WARN Call to connect
+// failed : Connection timed out" before 2.4. Ranks or devices that exist twice: "Bootstrap Root :
+// rank 1 of 8 ranks has already checked in", "Duplicate GPU detected : rank 2 and rank 0 both on
+// CUDA device 1000". Adapters: "Call to ibv_modify_qp failed with 110 Connection timed out".
 std::optional<IncidentEvent> set_up(std::string_view line) {
   const auto said = behind(line, "WARN ");
   if (!said) return std::nullopt;
   const bool connects =
       contains_any(*said, {"onnect to ", "to connect "}) && contains(*said, " failed : ");
-  if (!connects && !contains(*said, "has already checked in")) return std::nullopt;
+  const bool adapter = said->starts_with("Call to ibv_") && contains(*said, " failed");
+  if (!connects && !adapter &&
+      !contains_any(*said, {"has already checked in", "Duplicate GPU detected"}))
+    return std::nullopt;
   return IncidentEvent{.kind = IncidentKind::network, .text = std::string(trimmed(*said))};
+}
+
+// "NET/IB : mlx5_0:1 Got async event : local access violation work queue error", "… async fatal
+// event on QP (0x7): invalid request local work queue error". Other events, such as "port active",
+// are no errors.
+std::optional<IncidentEvent> event_of_adapter(std::string_view line) {
+  const auto said = behind(line, "WARN ");
+  if (!said || !contains_any(*said, {"async event", "async fatal event"})) return std::nullopt;
+  if (!contains_any(*said, {"error", "async fatal event"})) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::network, .text = std::string(trimmed(*said))};
+}
+
+// "Error: failed to extend /dev/shm/nccl-x to 9637892 bytes, error: No space left on device (28)",
+// "Error while creating shared memory segment /dev/shm/nccl-x (size 9637888)", "Call to shm_open
+// failed : Permission denied".
+std::optional<IncidentEvent> no_shared_memory(std::string_view line) {
+  const auto said = behind(line, "WARN ");
+  if (!said ||
+      !contains_any(*said, {"failed to extend /dev/shm/", "Error while creating shared memory",
+                            "posix_fallocate failed", "shm_open failed"}))
+    return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::shared_memory, .text = std::string(trimmed(*said))};
+}
+
+// "[PG ID 0 PG GUID 0 Rank 3] Process group watchdog thread terminated with exception: NCCL error:
+// remote process exited or there was a network error". Timeouts and errors of the device have
+// readers of their own.
+std::optional<IncidentEvent> end_of_watchdog(std::string_view line) {
+  const auto rest = behind(line, "thread terminated with exception: ");
+  if (!rest || trimmed(*rest).empty()) return std::nullopt;
+  IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(*rest)};
+  e.text = trimmed(*rest);
+  if (const auto rank = number_behind(line, "Rank "); rank && *rank >= 0 && *rank < 10'000'000)
+    e.rank = static_cast<int>(*rank);
+  return e;
 }
 
 }  // namespace
 
 std::optional<IncidentEvent> parse_ended(std::string_view line) {
-  constexpr std::array all = {in_shell,      code_of_signal, named_signal, memory_limit, time_limit,
-                              worker_of_ray, no_heartbeat,   wait_of_hccl, set_up};
+  constexpr std::array all = {in_shell,         code_of_signal,   named_signal, memory_limit,
+                              time_limit,       worker_of_ray,    no_heartbeat, wait_of_hccl,
+                              no_shared_memory, event_of_adapter, set_up,       end_of_watchdog};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;

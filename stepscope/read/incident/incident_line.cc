@@ -7,6 +7,8 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/incident/device_line.h"
+#include "stepscope/read/incident/launcher_prefix.h"
 #include "stepscope/read/incident/signal_words.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/nccl_line.h"
@@ -41,18 +43,6 @@ std::optional<IncidentEvent> host_memory(std::string_view line) {
   return e;
 }
 
-// "NVRM: Xid (PCI:0000:3b:00): 79, pid=…, GPU has fallen off the bus." of NVIDIA's driver.
-std::optional<IncidentEvent> driver_error(std::string_view line) {
-  const auto rest = behind(line, "NVRM: Xid (");
-  if (!rest) return std::nullopt;
-  const auto code = number_behind(*rest, "): ");
-  if (!code || *code < 1 || *code > 1000) return std::nullopt;
-  IncidentEvent e = event_of(IncidentKind::device_error);
-  e.code = code;
-  e.pid = number_behind(*rest, "pid=");
-  return e;
-}
-
 // "NET/IB : Got completion from peer 10.0.0.2<1234> with status=12 opcode=0 …" of NCCL's
 // net_ib.cc; "with error 12," before 2.21, "status=IBV_WC_RETRY_EXC_ERR(12)" since 2.29.
 std::optional<IncidentEvent> adapter_error(std::string_view line) {
@@ -69,13 +59,27 @@ std::optional<IncidentEvent> adapter_error(std::string_view line) {
   return e;
 }
 
+// The text behind "exitcode  : " of a table, whose fields stand in rows or on one line.
+std::optional<std::string_view> field_of_table(std::string_view line, std::string_view name) {
+  for (auto rest = behind(line, name); rest; rest = behind(*rest, name)) {
+    const auto at = static_cast<std::size_t>(rest->data() - line.data()) - name.size();
+    const std::string_view text =
+        rest->substr(std::min(rest->find_first_not_of(' '), rest->size()));
+    if ((at == 0 || line[at - 1] == ' ') && text.starts_with(": ")) return text.substr(2);
+  }
+  return std::nullopt;
+}
+
 // torchrun: "failed (exitcode: -9) local_rank: 3 (pid: 1234) of binary: …"; the table of its
-// ChildFailedError: "  exitcode  : 1 (pid: 1234)".
+// ChildFailedError: "  exitcode  : 1 (pid: 1234)". Some log services join the rows of the table:
+// "[2]: time : 2026-11-30_12:00:00 host : n1 rank : 2 (local_rank: 2) exitcode : -6 (pid: 9) …".
 std::optional<IncidentEvent> elastic_exit(std::string_view line) {
   const bool api = contains(line, "failed (exitcode: ");
-  const bool table = trimmed(without_launcher(line)).starts_with("exitcode  : ");
-  if (!api && !table) return std::nullopt;
-  const auto code = number_behind(line, api ? "failed (exitcode: " : "exitcode  : ");
+  const auto rank = api ? std::nullopt : field_of_table(line, "rank");
+  const bool row = trimmed(without_launcher(line)).starts_with("exitcode  : ");
+  if (!api && !row && !rank) return std::nullopt;
+  const auto field = api ? behind(line, "failed (exitcode: ") : field_of_table(line, "exitcode");
+  const auto code = field ? leading_number<std::int64_t>(*field) : std::nullopt;
   if (!code || *code < -64 || *code > 255 || *code == 0) return std::nullopt;
   IncidentEvent e = event_of(*code < 0 ? IncidentKind::signal : IncidentKind::exit);
   e.code = *code < 0 ? -*code : *code;
@@ -83,6 +87,14 @@ std::optional<IncidentEvent> elastic_exit(std::string_view line) {
   e.pid = number_behind(line, "(pid: ");
   if (const auto local = number_behind(line, "local_rank: "))
     e.local_rank = static_cast<int>(std::clamp<std::int64_t>(*local, 0, 1'000'000));
+  if (!rank) return e;
+  if (const auto number = leading_number<int>(*rank); number && *number >= 0) e.rank = number;
+  if (const auto host = field_of_table(line, "host")) e.host = word_at(*host);
+  if (const auto time = field_of_table(line, "time")) {
+    std::string stamp(time->substr(0, 20));
+    if (stamp.size() == 20 && stamp[10] == '_') stamp[10] = ' ';
+    e.time = written_time(stamp);
+  }
   return e;
 }
 
@@ -140,9 +152,9 @@ std::optional<IncidentEvent> cancelled(std::string_view line) {
   return e;
 }
 
-// "DataLoader worker (pid 7) is killed by signal: Killed."; "Fatal Python error: Segmentation
-// fault"; "Caught signal 11 (Segmentation fault: …)" of UCX; a shell's "Segmentation fault (core
-// dumped)".
+// "DataLoader worker (pid 7) is killed by signal: Killed."; "ERROR: Unexpected bus error
+// encountered in worker." of DataLoader; "Fatal Python error: Segmentation fault"; "Caught signal
+// 11 (Segmentation fault: …)" of UCX; a shell's "28: 8156 Segmentation fault (core dumped) …".
 std::optional<IncidentEvent> ended_by_signal(std::string_view line) {
   IncidentEvent e = event_of(IncidentKind::signal);
   if (const auto rest = behind(line, "is killed by signal: ")) {
@@ -164,20 +176,19 @@ std::optional<IncidentEvent> ended_by_signal(std::string_view line) {
     e.code = signal;
     return e;
   }
+  if (contains(line, "nexpected bus error encountered in worker")) {
+    e.code = 7;
+    return e;
+  }
   if (const std::size_t dumped = line.find("(core dumped)"); dumped != std::string_view::npos)
     for (std::size_t at = 0; at < dumped; ++at)
       if (const auto signal = signal_at(line.substr(at))) {
         e.code = signal;
+        const std::string_view before = trimmed(line.substr(0, at));
+        e.pid = leading_number<std::int64_t>(before.substr(before.find_last_of(" :") + 1));
         return e;
       }
   return std::nullopt;
-}
-
-// Errors of the device in "what():", which end a process without a Python traceback.
-std::optional<IncidentEvent> device_failure(std::string_view line) {
-  if (!contains(line, "what():")) return std::nullopt;
-  if (!contains_any(line, {"CUDA error: ", "HIP error: "})) return std::nullopt;
-  return event_of(IncidentKind::device_error);
 }
 
 // PyTorch's heartbeat monitor (ProcessGroupNCCL.cpp): "…watchdog got stuck for 600 seconds without
@@ -271,20 +282,12 @@ std::optional<WrittenTime> syslog_time(std::string_view text) {
   return on_day(year, *month, *day, *time);
 }
 
-// "3: " at the front.
-std::optional<int> label_of(std::string_view text) {
-  std::string_view rest = text.substr(std::min(text.find_first_not_of(' '), text.size()));
-  const auto rank = take_number<int>(rest);
-  if (rank && *rank >= 0 && *rank < 10'000'000 && rest.starts_with(":")) return rank;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<IncidentEvent> parse_incident(std::string_view line) {
-  constexpr std::array all = {host_memory,    driver_error,  adapter_error, elastic_exit,
-                              mpirun_exit,    srun_exit,     cancelled,     ended_by_signal,
-                              device_failure, stuck_watchdog};
+  constexpr std::array all = {host_memory,  parse_device_error, adapter_error,
+                              elastic_exit, mpirun_exit,        srun_exit,
+                              cancelled,    ended_by_signal,    stuck_watchdog};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;
@@ -322,6 +325,10 @@ bool is_consequence(std::string_view text) {
                              "ActorDiedError",
                              "WorkerCrashedError",
                              "ProcessExitedException",
+                             "ProcessRaisedException",
+                             "retrieving ncclUniqueId",
+                             "Timed out initializing process group",
+                             "Remote Rank did not send",
                              "Socket Timeout",
                              "recvValue failed",
                              "sendBytes failed",
@@ -353,58 +360,6 @@ std::optional<WrittenTime> written_time(std::string_view line) {
     if (const auto time = syslog_time(rest)) return time;
   }
   return std::nullopt;
-}
-
-std::optional<int> launcher_rank(std::string_view line, bool labelled) {
-  const std::string_view front = line.substr(0, 160);
-  if (const std::size_t at = front.find("[rank"); at != std::string_view::npos) {
-    std::string_view rest = front.substr(at + 5);
-    const auto rank = take_number<int>(rest);
-    if (rank && *rank >= 0 && *rank < 10'000'000 && rest.starts_with("]")) return rank;
-  }
-  return labelled ? label_of(front) : std::nullopt;
-}
-
-bool is_labelled(std::string_view text) {
-  int lines = 0;
-  int labels = 0;
-  for (; !text.empty() && lines < 40; ++lines) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (label_of(text.substr(0, std::min<std::size_t>(end, 32)))) ++labels;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines >= 4 && labels * 10 >= lines * 9;
-}
-
-std::optional<int> launcher_local_rank(std::string_view line) {
-  const std::string_view front = line.substr(0, 160);
-  const std::size_t at = front.find("[default");
-  if (at == std::string_view::npos) return std::nullopt;
-  std::string_view rest = front.substr(at + 8);
-  const auto rank = take_number<int>(rest);
-  if (rank && *rank >= 0 && *rank < 1'000'000 && rest.starts_with("]:")) return rank;
-  return std::nullopt;
-}
-
-std::string_view without_launcher(std::string_view line) {
-  if (line.starts_with('(')) {
-    const std::size_t close = line.find(") ");
-    if (close != std::string_view::npos && contains(line.substr(0, close), "pid="))
-      line.remove_prefix(close + 2);
-  }
-  for (const std::string_view key : {"[rank", "[default"}) {
-    const std::size_t at = line.substr(0, 64).find(key);
-    if (at == std::string_view::npos) continue;
-    std::string_view rest = line.substr(at + key.size());
-    const auto rank = take_number<int>(rest);
-    if (!rank || !rest.starts_with("]:")) continue;
-    rest.remove_prefix(2);
-    if (rest.starts_with(' ')) rest.remove_prefix(1);
-    return rest;
-  }
-  std::string_view rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
-  const auto rank = take_number<int>(rest);
-  return rank && *rank >= 0 && rest.starts_with(": ") ? rest.substr(2) : line;
 }
 
 }  // namespace stepscope

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "stepscope/event/incident.h"
+#include "stepscope/read/incident/launcher_prefix.h"  // IWYU pragma: export
 
 namespace stepscope {
 
@@ -25,15 +26,5 @@ namespace stepscope {
 // The time in a line: ISO dates, PyTorch's "[E626 05:06:30.9" and "E0626 05:06:30.9", syslog's
 // "Nov 30 12:00:00", dmesg -T's "[Mon Nov 30 12:00:00 2026]".
 [[nodiscard]] std::optional<WrittenTime> written_time(std::string_view line);
-
-// The rank of the job in front of a line: "[rank3]:", and "3: " in the output of srun --label.
-[[nodiscard]] std::optional<int> launcher_rank(std::string_view line, bool labelled = false);
-// Whether a text is the output of srun --label: nearly all of its lines begin with "3: ".
-[[nodiscard]] bool is_labelled(std::string_view text);
-// "[default3]:" of torchrun: the rank on its host.
-[[nodiscard]] std::optional<int> launcher_local_rank(std::string_view line);
-// The line without such prefixes, those of Ray ("(RayWorker pid=1, ip=…)") and of time stamps of
-// Kubernetes; blanks in front of the text remain.
-[[nodiscard]] std::string_view without_launcher(std::string_view line);
 
 }  // namespace stepscope

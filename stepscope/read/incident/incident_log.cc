@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -11,9 +10,14 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/incident/device_line.h"
 #include "stepscope/read/incident/ended_line.h"
+#include "stepscope/read/incident/event_words.h"
+#include "stepscope/read/incident/horovod_stall.h"
 #include "stepscope/read/incident/incident_line.h"
+#include "stepscope/read/incident/job_arguments.h"
 #include "stepscope/read/incident/oom_line.h"
+#include "stepscope/read/incident/python_frame.h"
 #include "stepscope/read/log/nccl_line.h"
 
 namespace stepscope {
@@ -26,86 +30,9 @@ constexpr std::size_t most_ranks = 65536;
 constexpr std::uint64_t longest_traceback = 400;  // lines
 constexpr int joined_lines = 6;
 constexpr int lines_looked_back = 30;
-
-// Words of the lines that are looked at. Each is a part of what one of the readers looks for.
-constexpr std::array<std::string_view, 65> event_words = {"ut of memory",
-                                                          "Out Of Memory",
-                                                          "oom_kill event",
-                                                          "oom-kill event",
-                                                          "OOMKilled",
-                                                          "OutOfMemory",
-                                                          "CUBLAS_STATUS_A",
-                                                          "Traceback (most",
-                                                          "what():",
-                                                          "NVRM: Xid",
-                                                          "Got completion from",
-                                                          "exitcode",
-                                                          "exit code",
-                                                          "exited on signal",
-                                                          "srun: error",
-                                                          "CANCELLED AT",
-                                                          "killed by signal",
-                                                          "Fatal Python error",
-                                                          "aught signal",
-                                                          "(core dumped)",
-                                                          "watchdog got stuck",
-                                                          "operation timeout",
-                                                          "ErrorMemoryAlloc",
-                                                          "[rank",
-                                                          "world_size",
-                                                          "world size",
-                                                          "WORLD_SIZE",
-                                                          "World size",
-                                                          "World Size",
-                                                          "All distributed processes registered",
-                                                          "OUT_OF_MEMORY",
-                                                          "model_parallel_size",
-                                                          "batch_size",
-                                                          "seq_length",
-                                                          "recompute_granularity",
-                                                          "zero_optimization_stage",
-                                                          "Killed",
-                                                          "Terminated",
-                                                          "Segmentation fault",
-                                                          "Bus error",
-                                                          "killed  ",
-                                                          "exit status",
-                                                          "Exit Code",
-                                                          "exitCode",
-                                                          "exit_code",
-                                                          "status code",
-                                                          "return code",
-                                                          "died with <Signals",
-                                                          "terminated with signal",
-                                                          "received by PID",
-                                                          "low on resource: memory",
-                                                          "TERM_",
-                                                          "memory limit",
-                                                          "PBS: job killed",
-                                                          "killed due to",
-                                                          "A worker died",
-                                                          "onnect to ",
-                                                          "to connect failed",
-                                                          "has already checked in",
-                                                          "Ran out of memory in",
-                                                          "Attempting to allocate",
-                                                          "NOT allocate memory block",
-                                                          " heartbeat timeout. ",
-                                                          "Notify register times out",
-                                                          "name_or_path"};
-
-// Arguments that `predict` takes as well.
-constexpr std::array<std::string_view, 11> wanted_settings = {"tensor_model_parallel_size",
-                                                              "pipeline_model_parallel_size",
-                                                              "train_micro_batch_size_per_gpu",
-                                                              "micro_batch_size",
-                                                              "global_batch_size",
-                                                              "train_batch_size",
-                                                              "seq_length",
-                                                              "recompute_granularity",
-                                                              "zero_optimization_stage",
-                                                              "model_name_or_path",
-                                                              "_name_or_path"};
+constexpr int frames_looked_back = 60;
+constexpr int lines_of_crash = 2000;
+constexpr int lines_of_actor = 10;
 
 std::string_view one_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -123,43 +50,19 @@ std::string_view last_line_of(std::string_view& text) {
   return line;
 }
 
-// A frame of the program, not of a library: "train.py:120" of `  File "/w/train.py", line 120, in
-// f`.
-std::optional<std::string> frame_place(std::string_view text) {
-  const auto rest = behind(text, "File \"");
-  if (!rest) return std::nullopt;
-  const std::size_t quote = rest->find('"');
-  const auto number = number_behind(*rest, "\", line ");
-  if (quote == std::string_view::npos || !number) return std::nullopt;
-  const std::string_view file = rest->substr(0, quote);
-  if (contains_any(file, {"-packages/", "/lib/python", "<frozen", "/torch/"})) return std::nullopt;
-  return std::string(file.substr(file.rfind('/') + 1).substr(0, 100)) + ":" +
-         std::to_string(*number);
-}
-
-// An error of Ascend's libraries has its rank and its reason on the next lines: "[ERROR] …
-// RankID:3) ERR02200 DIST call hccl api failed.", "EJ0001: TIME Failed to initialize …". Adds the
-// reason to `text`, and returns the rank.
-std::optional<int> add_reason_of_cann(std::string_view behind_it, std::string& text) {
-  std::optional<int> rank;
-  if (!contains_any(text, {"HCCL error", "torch_npu/"})) return rank;
-  for (int i = 0; i < joined_lines && !behind_it.empty(); ++i) {
-    const std::string_view more = trimmed(without_launcher(one_line(behind_it)));
-    if (const auto number = number_behind(more, "RankID:"); number && *number >= 0)
-      rank = static_cast<int>(std::min<std::int64_t>(*number, 10'000'000));
-    const bool reason = more.size() > 8 && more[0] == 'E' && std::isupper(more[1]) != 0 &&
-                        std::ranges::all_of(more.substr(2, 4), is_digit) && more[6] == ':';
-    if (!reason) continue;
-    text += "; ";
-    text += more;
-    break;
-  }
-  return rank;
-}
-
 std::optional<IncidentEvent> event_in(std::string_view line) {
   auto event = parse_incident(line);
   return event ? event : parse_ended(line);
+}
+
+// Words of exceptions that are errors of devices and of communication. They count also where no
+// line of their traceback is there.
+bool is_of_device_or_group(std::string_view text) {
+  return contains_any(
+      text, {"CUDA error", "CUDA driver error", "Cuda failure", "cuda runtime error", "cudaError",
+             "CUBLAS_STATUS_", "CUDNN_STATUS_", "HIP error", "hipError", "NCCL error",
+             "NCCL communicator", "c10d", "HCCL error", "Hccl", "torch_npu/", "gloo",
+             "ProcessGroup", "process group", "between collectives"});
 }
 
 std::string cut_text(std::string_view text) {
@@ -194,6 +97,8 @@ void IncidentLog::begin(std::uint32_t input, std::string_view path) {
   other_ranks_ = false;
   by_name_.clear();
   open_.clear();
+  names_.clear();
+  joined_until_ = 0;
   known_.clear();
 }
 
@@ -215,7 +120,10 @@ void IncidentLog::drop_last_lines() {
 }
 
 void IncidentLog::take(std::string_view block) {
-  if (lines_ == 0) labelled_ = is_labelled(block);
+  if (lines_ == 0) {
+    labelled_ = is_labelled(block);
+    names_ = launcher_names(block);
+  }
   std::vector<std::size_t> begins;
   for (const std::string_view word : event_words)
     for (std::size_t at = 0; at < block.size();) {
@@ -244,7 +152,10 @@ void IncidentLog::take(std::string_view block) {
     counted = at;
     std::string_view rest = block.substr(at);
     OfLine of{.text = {}, .number = number, .before = block.substr(0, at), .behind = {}};
-    of.text = one_line(rest);
+    of.whole = one_line(rest);
+    const NamedLine named = split_name(of.whole, names_);
+    of.text = named.text;
+    of.name = named.name;
     of.behind = rest;
     line(of);
     if (const auto rank = launcher_rank(of.text, labelled_)) {
@@ -269,18 +180,42 @@ void IncidentLog::take(std::string_view block) {
   lines_ += ends;
 }
 
+// A line without what its launcher has put in front of it.
+std::string_view IncidentLog::plain(std::string_view line) const {
+  return without_launcher(split_name(line, names_).text);
+}
+
+// The process that writes a line, as far as its prefix shows.
+std::string IncidentLog::stream_of(std::string_view line) const {
+  const NamedLine named = split_name(line, names_);
+  std::string out(named.name);
+  if (const auto rank = launcher_rank(named.text, labelled_))
+    out += " rank " + std::to_string(*rank);
+  else if (const auto local = launcher_local_rank(named.text))
+    out += " local rank " + std::to_string(*local);
+  return out;
+}
+
 void IncidentLog::line(const OfLine& of) {
-  const int prefix = launcher_rank(of.text, labelled_).value_or(-1);
+  const std::string stream = stream_of(of.whole);
   const std::string_view text = without_launcher(of.text);
   if (contains(text, "Traceback (most recent call last)")) {
-    if (open_.size() < most_ranks) open_[prefix] = {};
+    if (open_.size() >= most_ranks) return;
+    Traceback& open = open_[stream] = {};
+    (void)time_of(of);  // the exception is not earlier than the lines in front of the traceback
+    // "-- Process 1 terminated with the following error:" of torch.multiprocessing.
+    std::string_view before = of.before;
+    const std::string_view last = trimmed(plain(last_line_of(before)));
+    if (contains(last, " terminated with the following error"))
+      if (const auto local = number_behind(last, "Process "); local && *local < 1'000'000)
+        open.local_rank = static_cast<int>(std::max<std::int64_t>(*local, 0));
     return;
   }
-  if (const auto at = open_.find(prefix); at != open_.end()) {
+  if (const auto at = open_.find(stream); at != open_.end()) {
     bool done = false;
     Traceback& open = at->second;
     traceback_line(of, open, done);
-    if (done) open_.erase(prefix);
+    if (done) open_.erase(stream);
     if (done || text.starts_with(' ') || text.empty()) return;
   }
   if (contains(of.text, "collective operation timeout")) {
@@ -288,15 +223,19 @@ void IncidentLog::line(const OfLine& of) {
     return;
   }
   if (auto oom = parse_oom(of.text)) {
-    out_of_memory(std::move(*oom), of, {});
+    out_of_memory(std::move(*oom), of, place_before(of).value_or(std::string()));
     return;
   }
+  if (is_cann_code(trimmed(text)) && of.number <= joined_until_) return;
   if (auto event = event_in(of.text)) {
     add(std::move(*event), of);
     return;
   }
-  world_size(of.text);
-  setting(of.text);
+  if (exception_alone(of)) return;
+  for (const StalledRank& stalled : horovod_stall(text, of.behind))
+    add({.kind = IncidentKind::absent, .rank = stalled.rank, .text = cut_text(stalled.operation)},
+        of);
+  read_job_arguments(of.text, path_, into_);
 }
 
 // A frame, code, or the exception, which ends the traceback.
@@ -315,32 +254,126 @@ void IncidentLog::traceback_line(const OfLine& of, Traceback& open, bool& done) 
   if (auto oom = parse_oom(text))
     out_of_memory(std::move(*oom), of, std::move(open.where));
   else
-    exception(of, text, std::move(open.where));
+    exception(of, text, std::move(open));
 }
 
-void IncidentLog::exception(const OfLine& of, std::string_view first, std::string where) {
+// The place of the program in the frames in front of an exception, whose header is not there.
+// Absent without frames; empty if all are of libraries.
+std::optional<std::string> IncidentLog::place_before(const OfLine& of) const {
+  const std::string stream = stream_of(of.whole);
+  std::optional<std::string> found;
+  std::string_view before = of.before;
+  for (int i = 0; i < frames_looked_back && !before.empty(); ++i) {
+    const std::string_view one = last_line_of(before);
+    if (stream_of(one) != stream) continue;
+    const std::string_view text = plain(one);
+    if (!text.starts_with(' ') && !text.starts_with("File \"")) break;
+    if (!is_python_frame(text)) continue;
+    if (auto place = frame_place(text)) return place;
+    found = std::string();
+  }
+  return found;
+}
+
+// Whether the line is an exception without the header of its traceback, which is added.
+bool IncidentLog::exception_alone(const OfLine& of) {
+  const std::string_view text = without_launcher(of.text);
+  if (!is_exception_line(text)) return false;
+  auto place = place_before(of);
+  if (!place && !is_of_device_or_group(text)) return false;
+  exception(of, text, {.where = std::move(place).value_or(std::string())});
+  return true;
+}
+
+void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback open) {
   // An error of NCCL has its kind and NCCL's own last error on the next lines.
   std::string text(first);
   std::string_view rest = of.behind;
   for (int i = 0; contains(first, "NCCL error") && i < joined_lines && !rest.empty(); ++i) {
-    const std::string_view more = trimmed(without_launcher(one_line(rest)));
+    const std::string_view more = trimmed(plain(one_line(rest)));
     if (more.empty() || is_exception_line(more) || contains(more, "Exception raised")) break;
     text += more.starts_with("Last error") ? "; " : text.ends_with(':') ? " " : "; ";
     text += more;
   }
-  const std::optional<int> device_rank = add_reason_of_cann(of.behind, text);
+  const std::optional<int> device_rank = reason_of_cann(of, text);
   IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(text)};
   e.rank = device_rank;
-  if (contains_any(text, {"CUDA error: ", "HIP error: "})) e.kind = IncidentKind::device_error;
+  // "… in store based barrier on rank: 7" of PyTorch.
+  if (contains(text, "store based barrier"))
+    if (const auto rank = number_behind(text, "on rank: "); rank && *rank < 10'000'000)
+      e.rank = static_cast<int>(*rank);
+  e.local_rank = open.local_rank;
+  e.text = text;
+  if (const auto words = device_words(text)) {
+    e.kind = IncidentKind::device_error;
+    e.text = *words;
+  }
   // An exception that says how another process ended.
   if (const auto ended = event_in(text)) {
-    if (ended->kind == IncidentKind::host_memory) e = *ended;
-    if (ended->kind == IncidentKind::signal && e.follows) e = *ended;
-    if (ended->kind == IncidentKind::signal) e.code = ended->code;
+    const bool actor = ended->kind == IncidentKind::exit && !ended->code;
+    const bool signal = ended->kind == IncidentKind::signal;
+    if (ended->kind == IncidentKind::host_memory || actor || (signal && e.follows)) {
+      e = *ended;
+      e.text = text;
+    }
+    if (signal) e.code = ended->code;
   }
-  e.text = cut_text(text);
-  e.where = std::move(where);
+  e.text = cut_text(e.text);
+  e.where = std::move(open.where);
   add(std::move(e), of);
+}
+
+// An error of Ascend's libraries has its rank and its reason on the next lines: "[ERROR] …
+// RankID:3) ERR02200 DIST call hccl api failed.", "EJ0001: TIME Failed to initialize …". Adds the
+// reason to `text`, and returns the rank.
+std::optional<int> IncidentLog::reason_of_cann(const OfLine& of, std::string& text) {
+  std::optional<int> rank;
+  if (!contains_any(text, {"HCCL error", "torch_npu/"})) return rank;
+  std::string_view behind_it = of.behind;
+  for (int i = 0; i < joined_lines && !behind_it.empty(); ++i) {
+    const std::string_view more = trimmed(plain(one_line(behind_it)));
+    if (const auto number = number_behind(more, "RankID:"); number && *number >= 0)
+      rank = static_cast<int>(std::min<std::int64_t>(*number, 10'000'000));
+    if (!is_cann_code(more)) continue;
+    text += "; ";
+    text += more;
+    joined_until_ = of.number + static_cast<std::uint64_t>(i) + 1;
+    break;
+  }
+  return rank;
+}
+
+// "all_reduce (distributed_c10d.py:2501)": where the thread was that a signal ended. Python writes
+// "Current thread 0x… (most recent call first):" and its frames behind the signal.
+std::string IncidentLog::place_of_crash(std::string_view behind) const {
+  for (int i = 0; i < lines_of_crash && !behind.empty(); ++i) {
+    const std::string_view one = plain(one_line(behind));
+    if (contains(one, "Fatal Python error")) break;
+    if (!one.starts_with("Current thread 0x")) continue;
+    return faulthandler_place(plain(one_line(behind))).value_or(std::string());
+  }
+  return {};
+}
+
+// What stands on the lines around an event.
+void IncidentLog::complete(IncidentEvent& event, const OfLine& of) const {
+  if (event.kind == IncidentKind::signal && contains(of.text, "Fatal Python error"))
+    event.where = place_of_crash(of.behind);
+  // Ray's error names the actor on the next lines.
+  std::string_view rest = of.behind;
+  const bool actor = event.kind == IncidentKind::exit && !event.code && !event.pid;
+  for (int i = 0; actor && i < lines_of_actor && !rest.empty(); ++i) {
+    const std::string_view one = trimmed(plain(one_line(rest)));
+    if (one.starts_with("pid: ")) event.pid = number_behind(one, "pid: ");
+    if (one.starts_with("ip: ")) event.host = one.substr(4, 200);
+  }
+  // The driver may say over several lines that a device is lost.
+  std::string_view before = of.before;
+  const bool lost = event.kind == IncidentKind::device_error && event.where.empty() &&
+                    contains(of.text, "fallen off the bus");
+  for (int i = 0; lost && i < 3 && event.where.empty() && !before.empty(); ++i)
+    event.where = address_of_gpu(last_line_of(before));
+  if (event.host.empty()) event.host = of.name;
 }
 
 void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::string where) {
@@ -349,7 +382,7 @@ void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::strin
     std::string joined(of.text);
     std::string_view rest = of.behind;
     for (int i = 0; i < joined_lines && !rest.empty(); ++i) {
-      const std::string_view more = trimmed(without_launcher(one_line(rest)));
+      const std::string_view more = trimmed(plain(one_line(rest)));
       if (more.empty() || !contains_any(more, {"GPU", "free", "allocat", "capacity", "in use",
                                                "reserved", "of which", "Process", "PyTorch"}))
         break;
@@ -365,7 +398,7 @@ void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::strin
   // XLA lists what the program takes: "    arguments        15.90G".
   std::string_view list = of.behind;
   for (int i = 0; message.needed && i < joined_lines && !list.empty(); ++i) {
-    const std::string_view row = trimmed(without_launcher(one_line(list)));
+    const std::string_view row = trimmed(plain(one_line(list)));
     if (row.starts_with("arguments "))
       message.arguments =
           size_at_front(row.substr(row.find_first_of("0123456789") == std::string_view::npos
@@ -400,7 +433,7 @@ void IncidentLog::watchdog(const OfLine& of) {
   std::string joined(of.text);
   std::string_view rest = of.behind;
   for (int i = 0; i < joined_lines && is_cut_watchdog(joined) && !rest.empty(); ++i)
-    join_cut_line(joined, trimmed(without_launcher(one_line(rest))));
+    join_cut_line(joined, trimmed(plain(one_line(rest))));
   auto said = parse_watchdog(joined);
   // A copied message may lack its rank.
   const bool ranked = said.has_value();
@@ -418,41 +451,6 @@ void IncidentLog::watchdog(const OfLine& of) {
   e.text = std::string(said->operation);
   if (said->sequence >= 0) e.text += ' ' + std::to_string(said->sequence);
   add(std::move(e), of);
-}
-
-// "world_size ..... 16", "world size: 16", "WORLD_SIZE=16"; Lightning's "All distributed processes
-// registered. Starting with 16 processes".
-void IncidentLog::world_size(std::string_view text) {
-  std::optional<int> size;
-  for (const std::string_view key :
-       {"world_size", "world size", "WORLD_SIZE", "World size", "World Size"}) {
-    const auto rest = behind(text, key);
-    if (!rest) continue;
-    std::string_view number = *rest;
-    while (!number.empty() && contains(" .:='\"", number.substr(0, 1))) number.remove_prefix(1);
-    size = leading_number<int>(number);
-    break;
-  }
-  if (!size && contains(text, "All distributed processes registered"))
-    if (const auto rest = behind(text, "Starting with ")) size = leading_number<int>(*rest);
-  if (size && *size > 1 && *size < 10'000'000 && into_.world_sizes.size() < 100)
-    into_.world_sizes.try_emplace(*size, path_);
-}
-
-// "  micro_batch_size .......... 2", "train_batch_size: 16", "\"_name_or_path\": \"org/model\"".
-void IncidentLog::setting(std::string_view text) {
-  for (const std::string_view name : wanted_settings) {
-    const std::size_t at = text.find(name);
-    if (at == std::string_view::npos) continue;
-    const bool begins = at == 0 || contains(" \t\"'(,{-", text.substr(at - 1, 1));
-    std::string_view value = text.substr(at + name.size());
-    if (!begins || value.empty() || !contains(" \t.=:\"'", value.substr(0, 1))) continue;
-    while (!value.empty() && contains(" \t.=:\"'", value.substr(0, 1))) value.remove_prefix(1);
-    value = value.substr(0, std::min(value.find_first_of(" \t,\"'})"), value.size()));
-    if (value.empty() || value.size() > 120) continue;
-    into_.settings.insert_or_assign(std::string(name), std::string(value));
-    return;
-  }
 }
 
 std::optional<WrittenTime> IncidentLog::time_of(const OfLine& of) {
@@ -487,7 +485,13 @@ void IncidentLog::keep_last(int rank, const OfLine& of) {
 
 void IncidentLog::add(IncidentEvent event, const OfLine& of) {
   ++found_;
-  if (!event.rank) event.rank = launcher_rank(of.text, labelled_);
+  // A watchdog of a device's error names the rank of its group.
+  const auto launched = launcher_rank(of.text, labelled_);
+  const bool of_group =
+      event.kind == IncidentKind::device_error || event.kind == IncidentKind::exception;
+  if (launched && (!event.rank || of_group)) event.rank = launched;
+  if (of_group && event.rank && event.rank != file_rank_) other_ranks_ = true;
+  complete(event, of);
   if (!event.rank && !event.local_rank) event.local_rank = launcher_local_rank(of.text);
   const bool by_name = !event.rank && !event.local_rank && file_rank_;
   if (by_name) event.rank = file_rank_;
@@ -496,7 +500,7 @@ void IncidentLog::add(IncidentEvent event, const OfLine& of) {
   if (trimmed(without_launcher(of.text)).starts_with("exitcode  : ")) {
     std::string_view before = of.before;
     for (int i = 0; i < 4 && !before.empty(); ++i) {
-      const std::string_view field = trimmed(without_launcher(last_line_of(before)));
+      const std::string_view field = trimmed(plain(last_line_of(before)));
       if (field.starts_with("rank      : ")) {
         event.rank = leading_number<int>(field.substr(12));
         if (const auto local = number_behind(field, "local_rank: "))
@@ -513,9 +517,10 @@ void IncidentLog::add(IncidentEvent event, const OfLine& of) {
     }
   }
   std::vector<NcclSaying> said;
-  if (event.kind == IncidentKind::network) split_sayings(of.text, {}, said);
+  if (event.kind == IncidentKind::network || event.kind == IncidentKind::shared_memory)
+    split_sayings(without_launcher(of.text), {}, said);
   if (!said.empty()) {
-    event.host = said.front().host;
+    if (!said.front().host.empty()) event.host = said.front().host;
     event.pid = said.front().pid;
     event.text = cut_text(said.front().text);
   }
@@ -524,8 +529,10 @@ void IncidentLog::add(IncidentEvent event, const OfLine& of) {
                     std::to_string(event.local_rank.value_or(-1)) + ' ' +
                     std::to_string(event.pid.value_or(-1)) + ' ' + event.host + ' ';
   // A watchdog says the same in several lines; errors of an adapter differ in their sizes.
-  key +=
-      event.kind == IncidentKind::network && event.code ? std::to_string(*event.code) : event.text;
+  if (event.kind == IncidentKind::network && event.code)
+    key += std::to_string(*event.code);
+  else if (event.kind != IncidentKind::absent)
+    key += event.text;
   if (const auto same = known_.find(key); same != known_.end()) {
     ++into_.events[same->second].times;
     return;

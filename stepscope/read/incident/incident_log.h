@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stepscope/event/incident.h"
+#include "stepscope/read/incident/launcher_prefix.h"
 
 namespace stepscope {
 
@@ -41,23 +42,31 @@ class IncidentLog {
   struct Traceback {
     std::string where{};
     std::uint64_t lines = 0;
+    std::optional<int> local_rank{};
   };
 
   struct OfLine {
-    std::string_view text;
+    std::string_view text;  // without the name in front of it
     std::uint64_t number = 0;
     std::string_view before;  // of the block: the lines in front of it
     std::string_view behind;
+    std::string_view name{};  // of the host, pod or container that writes it
+    std::string_view whole{};
   };
 
   void line(const OfLine& of);
   void traceback_line(const OfLine& of, Traceback& open, bool& done);
   void watchdog(const OfLine& of);
   void out_of_memory(OomMessage message, const OfLine& of, std::string where);
-  void exception(const OfLine& of, std::string_view first, std::string where);
-  void world_size(std::string_view text);
-  void setting(std::string_view text);
+  void exception(const OfLine& of, std::string_view first, Traceback open);
+  [[nodiscard]] bool exception_alone(const OfLine& of);
+  [[nodiscard]] std::optional<int> reason_of_cann(const OfLine& of, std::string& text);
+  void complete(IncidentEvent& event, const OfLine& of) const;
   void add(IncidentEvent event, const OfLine& of);
+  [[nodiscard]] std::string_view plain(std::string_view line) const;
+  [[nodiscard]] std::string stream_of(std::string_view line) const;
+  [[nodiscard]] std::optional<std::string> place_before(const OfLine& of) const;
+  [[nodiscard]] std::string place_of_crash(std::string_view behind) const;
   void keep_last(int rank, const OfLine& of);
   [[nodiscard]] std::optional<WrittenTime> time_of(const OfLine& of);
 
@@ -71,7 +80,9 @@ class IncidentLog {
   std::uint64_t lines_ = 0;             // before the block
   std::uint64_t found_ = 0;             // events of this file
   std::optional<WrittenTime> latest_;
-  std::map<int, Traceback> open_;                          // by rank of the prefix; -1: none
+  LauncherNames names_{};
+  std::uint64_t joined_until_ = 0;  // line; what CANN writes before it belongs to an exception
+  std::map<std::string, Traceback, std::less<>> open_;     // by writer
   std::map<std::string, std::size_t, std::less<>> known_;  // event → its index
 };
 

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/read/incident/ended_line.h"
 #include "stepscope/read/incident/incident_line.h"
@@ -96,7 +98,51 @@ TEST(IncidentLine, HasTheEndOfAProcessInEveryDialect) {
       {"n1:7:9 [1] include/socket.h:409 NCCL WARN Net : Connect to 10.0.0.9<5> failed : No route",
        network, std::nullopt, std::nullopt},
       {"ProcessGroupNCCL's watchdog got stuck for 600 seconds without making progress", stuck,
-       600000, std::nullopt}};
+       600000, std::nullopt},
+      {"W0409 07:28:49.5 13 torch/distributed/elastic/agent/server/api.py:719] Received 15 death "
+       "signal, shutting down workers",
+       signal, 15, std::nullopt},
+      {"ERROR:composer.cli.launcher:Global rank 4 (PID 20886) exited with code -11", signal, 11, 4},
+      {"ERROR:composer.cli.launcher:Global rank 4 (PID 20886) exited with code 1", exit, 1, 4},
+      {"[2]: time : 2026-11-30_06:05:04 host : n9 rank : 11 (local_rank: 3) exitcode : -6 (pid: 9) "
+       "error_file: <N/A>",
+       signal, 6, 11},
+      {"nvidia-nvswitch1: SXid (PCI:0000:aa:00.0): 24007, Severity 1 Engine instance 12",
+       device_error, 24007, std::nullopt},
+      {"[ 5.1] NVRM: GPU at 0000:3b:00.0 has fallen off the bus.", device_error, std::nullopt,
+       std::nullopt},
+      {"[E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated with exception: CUDA "
+       "error: uncorrectable ECC error encountered",
+       device_error, std::nullopt, 1},
+      {"[rank2]:[E1 a.cpp:1] [PG ID 0 PG GUID 0 Rank 2] Process group watchdog thread terminated "
+       "with exception: NCCL error: remote process exited or there was a network error",
+       exception, std::nullopt, 2, true},
+      {"CUDA error: an illegal memory access was encountered", device_error, std::nullopt,
+       std::nullopt},
+      {"/w/IndexKernel.cu:60: operator(): block: [0,0,0], thread: [52,0,0] Assertion `i < n` "
+       "failed.",
+       device_error, std::nullopt, std::nullopt},
+      {"EI0006: 2026-11-30-06:05:04.270.506 Getting socket times out. Reason: Remote Rank did not "
+       "send the data in time.",
+       exception, std::nullopt, std::nullopt, true},
+      {"EH9999: 2026-11-30-06:05:04.450.757  wait for compute device to finish failed",
+       device_error, std::nullopt, std::nullopt},
+      {"ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient "
+       "shared memory (shm).",
+       signal, 7, std::nullopt},
+      {"n1:7:9 [1] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-x to 9 "
+       "bytes, error: No space left on device (28)",
+       shared_memory, std::nullopt, std::nullopt},
+      {"n1:7:9 [1] init.cc:497 NCCL WARN Duplicate GPU detected : rank 2 and rank 0 both on CUDA "
+       "device 1000",
+       network, std::nullopt, std::nullopt},
+      {"n1:7:9 [1] ibvwrap.c:262 NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed "
+       "out",
+       network, std::nullopt, std::nullopt},
+      {"n1:7:9 [1] net_ib.cc:101 NCCL WARN NET/IB : mlx5_0:1 Got async event : port error", network,
+       std::nullopt, std::nullopt},
+      {"ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+       exit, std::nullopt, std::nullopt, true}};
   for (const Case& c : cases) {
     auto event = parse_incident(c.line);
     if (!event) event = parse_ended(c.line);
@@ -109,13 +155,31 @@ TEST(IncidentLine, HasTheEndOfAProcessInEveryDialect) {
 }
 
 TEST(IncidentLine, IsNoneInOrdinaryOutput) {
-  for (const char* line :
-       {"step 12 loss 2.3", "exit code 0", "the watchdog got stuck for us", "NVRM: Xid is a number",
-        "failed (exitcode: 0) local_rank: 1", "srun: error: Unable to create job step",
-        "process rank 3 is ready", "Killed 3 birds", "caught signal lamps", "Terminated by choice",
-        "exit code 1", "return code 2", "exit code 200", "status code 404",
-        "NCCL WARN Connect to the network", "[3] Killed",
-        "0 Workers (tasks / actors) killed due to memory pressure (OOM)", "CANCELLED AT noon", ""})
+  for (const char* line : {"step 12 loss 2.3",
+                           "exit code 0",
+                           "the watchdog got stuck for us",
+                           "NVRM: Xid is a number",
+                           "failed (exitcode: 0) local_rank: 1",
+                           "srun: error: Unable to create job step",
+                           "process rank 3 is ready",
+                           "Killed 3 birds",
+                           "caught signal lamps",
+                           "Terminated by choice",
+                           "exit code 1",
+                           "return code 2",
+                           "exit code 200",
+                           "status code 404",
+                           "NCCL WARN Connect to the network",
+                           "[3] Killed",
+                           "0 Workers (tasks / actors) killed due to memory pressure (OOM)",
+                           "CANCELLED AT noon",
+                           "",
+                           "NCCL WARN NET/IB : mlx5_0:1 Got async event : port active",
+                           "trainer exited with code 1",
+                           "nvidia-nvswitch0: SXid (PCI:0000:aa:00.0): 22013, Non-fatal, Link 4",
+                           "EX12: a name",
+                           "a test of CUDA error: handling",
+                           "Assertion `x` failed."})
     EXPECT_FALSE(parse_incident(line) || parse_ended(line)) << line;
   EXPECT_TRUE(is_exception_line("torch.cuda.OutOfMemoryError: CUDA out of memory."));
   EXPECT_TRUE(is_exception_line("KeyboardInterrupt"));
@@ -235,6 +299,127 @@ TEST(IncidentLog, ReadsTheJobThatALogDescribes) {
   EXPECT_EQ(found.world_sizes.begin()->first, 64);
   EXPECT_EQ(found.settings.at("micro_batch_size"), "2");
   EXPECT_EQ(found.settings.at("tensor_model_parallel_size"), "4");
+}
+
+TEST(IncidentLog, ReadsAnExceptionWithoutTheHeaderOfItsTraceback) {
+  const std::string frames =
+      "  File \"/w/train.py\", line 20, in main\n    step()\n"
+      "  File \"/w/site-packages/torch/nn.py\", line 9, in f\n    g()\n";
+  const Incident cut = incident_in(frames + "ValueError: a bad batch\n");
+  ASSERT_EQ(cut.events.size(), 1U);
+  EXPECT_EQ(cut.events[0].where, "train.py:20");
+  EXPECT_TRUE(incident_in("step 3\nValueError: a bad batch\n").events.empty());
+  const Incident alone = incident_in(
+      "[rank7]: torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:275, unhandled "
+      "cuda error\n[rank7]: Last error:\n[rank7]: Cuda failure 1 'invalid argument'\n");
+  ASSERT_EQ(alone.events.size(), 1U);
+  EXPECT_EQ(alone.events[0].rank, 7);
+  EXPECT_NE(alone.events[0].text.find("invalid argument"), std::string::npos);
+  EXPECT_EQ(incident_in("RuntimeError: CUDA error: uncorrectable ECC error encountered\n")
+                .events.at(0)
+                .text,
+            "CUDA error: uncorrectable ECC error encountered");
+}
+
+TEST(IncidentLog, BoundsAnExceptionByTheTimeInFrontOfItsTraceback) {
+  std::string text = "2026-11-30 06:05:04 step 3\nTraceback (most recent call last):\n";
+  for (int frame = 0; frame < 40; ++frame) text += "  File \"/w/train.py\", line 20, in main\n";
+  const Incident found = incident_in(text + "KeyError: 'labels'\n");
+  ASSERT_EQ(found.events.size(), 1U);
+  ASSERT_TRUE(found.events[0].time);
+  EXPECT_TRUE(found.events[0].time->after);
+}
+
+TEST(IncidentLog, LearnsTheNamesInFrontOfTheLinesOfAFile) {
+  const auto of = [](const std::string& front, const std::string& other) {
+    return incident_in(other + "x\n" + front + "Traceback (most recent call last):\n" + other +
+                       "y\n" + front + "  File \"/w/train.py\", line 20, in main\n" + front +
+                       "ValueError: a bad batch\n");
+  };
+  for (const auto& [front, other, host] :
+       std::vector<std::array<std::string, 3>>{{"worker-0: ", "worker-1: ", "worker-0"},
+                                               {"trainer-0  | ", "trainer-1  | ", "trainer-0"},
+                                               {"[pod/t-0/main] ", "[pod/t-1/main] ", "t-0"},
+                                               {"n0 [stderr] ", "n1 [stdout] ", "n0"}}) {
+    const Incident found = of(front, other);
+    ASSERT_EQ(found.events.size(), 1U) << front;
+    EXPECT_EQ(found.events[0].host, host);
+    EXPECT_EQ(found.events[0].where, "train.py:20") << front;
+    EXPECT_EQ(found.events[0].text, "ValueError: a bad batch") << front;
+  }
+  const Incident tagged = of("[1,2]<stderr>:", "[1,0]<stdout>:");
+  ASSERT_EQ(tagged.events.size(), 1U);
+  EXPECT_EQ(tagged.events[0].rank, 2);
+  EXPECT_EQ(tagged.events[0].where, "train.py:20");
+}
+
+TEST(IncidentLog, SaysInWhichCallASignalEndedAProcess) {
+  const Incident found = incident_in(
+      "Fatal Python error: Segmentation fault\n\nThread 0x00007f01 (most recent call first):\n"
+      "  File \"/w/watch.py\", line 4 in watch\n\n"
+      "Current thread 0x00007f02 (most recent call first):\n"
+      "  File \"/p/distributed_c10d.py\", line 25 in all_reduce\n");
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_EQ(found.events[0].where, "all_reduce (distributed_c10d.py:25)");
+}
+
+TEST(IncidentLog, NamesTheGpuThatTheDriverLost) {
+  const Incident found = incident_in(
+      "[ 18.3] NVRM: The NVIDIA GPU 0000:b3:00.0\n"
+      "               NVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+      "               NVRM: fallen off the bus and is not responding to commands.\n");
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_EQ(found.events[0].where, "0000:b3:00.0");
+}
+
+TEST(IncidentLog, NamesTheProcessOfAShellAndOfAnActor) {
+  const Incident shell = incident_in(
+      "/w/run.sh: line 4: 811 Aborted                 (core dumped) python a.py\n"
+      "/w/run.sh: line 4: 812 Aborted                 (core dumped) python a.py\n");
+  ASSERT_EQ(shell.events.size(), 2U);
+  EXPECT_EQ(shell.events[1].pid, 812);
+  const Incident actor = incident_in(
+      "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+      "  class_name: Worker\n  pid: 16424\n  ip: 10.0.0.7\n");
+  ASSERT_EQ(actor.events.size(), 1U);
+  EXPECT_EQ(actor.events[0].pid, 16424);
+  EXPECT_EQ(actor.events[0].host, "10.0.0.7");
+}
+
+TEST(IncidentLog, ReadsTheErrorOfASpawnedProcessAndNotItsWrapper) {
+  const Incident found = incident_in(
+      "Traceback (most recent call last):\n  File \"/w/main.py\", line 131, in main\n"
+      "torch.multiprocessing.spawn.ProcessRaisedException:\n\n"
+      "-- Process 1 terminated with the following error:\nTraceback (most recent call last):\n"
+      "  File \"/w/main.py\", line 137, in work\nValueError: a bad batch\n");
+  ASSERT_EQ(found.events.size(), 2U);
+  EXPECT_TRUE(found.events[0].follows);
+  EXPECT_FALSE(found.events[1].follows);
+  EXPECT_EQ(found.events[1].local_rank, 1);
+}
+
+TEST(IncidentLog, NamesTheRanksThatHorovodWaitsFor) {
+  const Incident early = incident_in(
+      "Broadcast_a [missing ranks: 0, 2]\n"
+      "Broadcast_b [missing ranks: 0, 2]\n");
+  ASSERT_EQ(early.events.size(), 2U);
+  EXPECT_EQ(early.events[1].rank, 2);
+  EXPECT_EQ(early.events[1].times, 2U);
+  const Incident late =
+      incident_in("Missing ranks:\n1: [Allreduce_a, Allreduce_b]\n3: [Allreduce_a]\n");
+  ASSERT_EQ(late.events.size(), 2U);
+  EXPECT_EQ(late.events[0].text, "Allreduce_a");
+  EXPECT_EQ(late.events[1].rank, 3);
+}
+
+TEST(IncidentLog, TakesTheFrameOfTheProgramOnWindows) {
+  const Incident found = incident_in(
+      "Traceback (most recent call last):\n"
+      "  File \"C:\\a\\rvc\\train.py\", line 334, in run\n"
+      "  File \"C:\\a\\lib\\site-packages\\torch\\c10d.py\", line 19, in f\n"
+      "RuntimeError: unsupported gloo device\n");
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_EQ(found.events[0].where, "train.py:334");
 }
 
 TEST(IncidentLog, TakesLabelsOfSrunOnlyWhereAllLinesHaveThem) {
