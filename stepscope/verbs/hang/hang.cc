@@ -23,12 +23,15 @@
 namespace stepscope {
 namespace {
 
+// A dump that Python wrote as a signal ended it is no standing process: it is read as a log.
 bool is_dump_of_threads(const std::string& path) {
   const auto source = open_source(path);
   if (!source) return false;
   std::string head(16 << 10, '\0');
   const auto got = (*source)->read(head);
-  return got && is_thread_dump(std::string_view(head).substr(0, *got));
+  if (!got) return false;
+  const std::string_view begin = std::string_view(head).substr(0, *got);
+  return !contains(begin, "Fatal Python error: ") && is_thread_dump(begin);
 }
 
 // The files that are dumps of threads. The files that are named themselves are taken off `inputs`.
