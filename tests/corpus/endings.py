@@ -177,6 +177,76 @@ text("words_of_exits.log", "exit code 0 is good, exit code 1 is not\nHTTP status
 TABLE = "  time      : 2026-11-30_{}\n  host      : n3\n  rank      : {} (local_rank: 1)\n  exitcode  : 1 (pid: 312{})\n"
 text("two_launchers.log", TABLE.format("09:15:52", 3, 3) + "-----\n" + TABLE.format("09:15:01", 4, 4))
 
+# ---- errors without a time, without a header, behind prefixes -----------------------------------------------------------
+EXIT_1 = "[2026-11-30 09:15:01,123] [ERROR] [launch.py:321:sigkill_handler] ['python', 'a.py'] exits with return code = 1\n"
+text("oom_before_the_exit.log", OOM.format("6.00 GiB", "1.00 GiB", "", "74.00 GiB", "3.00 GiB") + EXIT_1)
+text("key_before_the_exit.log", "step 1 loss 2.0\nTraceback (most recent call last):\n  File \"/w/train.py\", line 40, in main\n"
+     "KeyError: 'labels'\n[2026-11-30 09:15:01,164] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: 1) "
+     "local_rank: 0 (pid: 77) of binary: python\n")
+text("task_before_the_cancel.log", "srun: error: n7: task 4: Out Of Memory\nsrun: Terminating job step 5.0\n"
+     "slurmstepd: error: *** STEP 5.0 ON n7 CANCELLED AT 2026-11-30T09:15:01 ***\n")
+text("ecc_without_header.log", "  File \"/w/unet.py\", line 257, in forward\n    y = f(x)\n"
+     "RuntimeError: CUDA error: uncorrectable ECC error encountered\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1.\n")
+text("ecc_of_watchdog.log", "[E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated with exception: CUDA error: "
+     "uncorrectable ECC error encountered\n")
+text("store_barrier.log", "RuntimeError: Timed out initializing process group in store based barrier on rank: 7, for key: "
+     "store_based_barrier_key:32 (world_size=8, worker_count=4, timeout=0:00:30)\n")
+text("nccl_without_header.log", "[rank7]: torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:275, unhandled cuda error\n"
+     "[rank7]: ncclUnhandledCudaError: Call to CUDA function failed.\n[rank7]: Last error:\n[rank7]: Cuda failure 1 'invalid argument'\n")
+FAILS = ["Traceback (most recent call last):", "  File \"/w/train.py\", line 40, in main", "    main()", "KeyError: 'labels'"]
+for name, front, other in (("pdsh", "worker-0: ", "worker-1: "), ("compose", "trainer-0  | ", "trainer-1  | "),
+                           ("mpirun", "[1,2]<stderr>:", "[1,0]<stdout>:"), ("pods", "[pod/t-0/main] ", "[pod/t-1/main] "),
+                           ("streams", "n0 [stderr] ", "n1 [stdout] ")):
+    text(f"behind_{name}.log", "".join(f"{other}step 1\n{front}{line}\n" for line in FAILS))
+
+# ---- crashes, wrappers, shared memory, assertions, Ascend --------------------------------------------------------------
+text("crash.txt", "Fatal Python error: Segmentation fault\n\nThread 0x00007f01 (most recent call first):\n"
+     "  File \"/w/watch.py\", line 462 in watchdog_thread\n\nCurrent thread 0x00007f02 (most recent call first):\n"
+     "  File \"/usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py\", line 2501 in all_reduce\n"
+     "  File \"/w/train.py\", line 9 in step\n")
+text("abort_of_an_error.log", "Fatal Python error: Aborted\n[E ProcessGroupNCCL.cpp:916] [Rank 0] NCCL watchdog thread terminated with "
+     "exception: CUDA error: an illegal memory access was encountered\n")
+text("wrapper.log", "Traceback (most recent call last):\n  File \"/w/main.py\", line 131, in main\n"
+     "torch.multiprocessing.spawn.ProcessRaisedException:\n\n-- Process 1 terminated with the following error:\n"
+     "Traceback (most recent call last):\n  File \"/w/main.py\", line 137, in work\nValueError: a bad batch\n")
+text("bus_error_of_loader.log", "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory "
+     "(shm).\n")
+text("shm_of_nccl.log", "n1:96:98 [3] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-x to 9637892 bytes, error: No "
+     "space left on device (28)\n")
+text("assertion.log", "/w/IndexKernel.cu:60: operator(): block: [0,0,0], thread: [52,0,0] Assertion `index < size` failed.\n"
+     "/w/IndexKernel.cu:60: operator(): block: [0,0,0], thread: [53,0,0] Assertion `index < size` failed.\n"
+     "RuntimeError: CUDA error: device-side assert triggered\n")
+text("remote_rank_of_hccl.log", "EI0006: 2026-11-30-09:15:01.270.506 Getting socket times out. Reason: Remote Rank did not send the data in "
+     "time. Please check the reason for the rank being stuck\n")
+text("stream_of_cann.log", "EE1002: 2026-11-30-09:15:01.041.231 Stream synchronize timeout. rtDeviceSynchronize execute failed\n")
+
+# ---- launchers, drivers and libraries, continued -----------------------------------------------------------------------
+text("sigterm_of_torchrun.log", "W1130 09:15:01.530000 1359 torch/distributed/elastic/agent/server/api.py:719] Received 15 death signal, "
+     "shutting down workers\n")
+text("composer.log", "ERROR:composer.cli.launcher:Global rank 4 (PID 20886) exited with code -11\n")
+ONE_LINE = "[{0}]: time : 2026-11-30_09:15:01 host : n3 rank : {0} (local_rank: {0}) exitcode : -6 (pid: 18{0}) error_file: <N/A>\n"
+text("table_in_lines.log", ONE_LINE.format(2) + ONE_LINE.format(3))
+text("two_aborted.log", "".join(f"/w/run.sh: line 184: 81{p} Aborted                 (core dumped) python a.py\n" for p in (1, 2)))
+text("gpu_off_the_bus.txt", "[ 18.3] NVRM: The NVIDIA GPU 0000:b3:00.0\n        NVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+     "        NVRM: fallen off the bus and is not responding to commands.\n")
+text("switch.txt", "[ 18.3] nvidia-nvswitch1: SXid (PCI:0000:aa:00.0): 24007, Severity 1 Engine instance 12 Sub-engine instance 00\n")
+text("windows.log", "Traceback (most recent call last):\n  File \"C:\\a\\rvc\\train.py\", line 334, in run\n"
+     "  File \"C:\\a\\lib\\site-packages\\torch\\c10d.py\", line 19, in f\nRuntimeError: unsupported gloo device\n")
+text("stall_of_horovod.log", "Stalled ops:\nHorovodBroadcast_w_0 [missing ranks: 0]\nHorovodBroadcast_b_0 [missing ranks: 0]\n")
+text("stall_of_horovod_late.log", "Missing ranks:\n1: [HorovodAllreduce_w_0, HorovodAllreduce_b_0]\n")
+text("actor_of_ray.log", "  File \"/w/trainer.py\", line 115, in fit\n    ray.get(output)\n"
+     "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tclass_name: Worker\n\tpid: 16424\n"
+     "\tip: 10.0.0.7\n")
+text("same_gpu_twice.log", "n1:18:19 [0] init.cc:497 NCCL WARN Duplicate GPU detected : rank 2 and rank 0 both on CUDA device 1000\n")
+text("modify_qp.log", "n1:77:99 [5] ibvwrap.c:262 NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out\n")
+text("event_of_adapter.log", "n1:127:128 [0] net_ib.cc:101 NCCL WARN NET/IB : mlx5_0:1 Got async event : local access violation work queue "
+     "error\nn2:102:103 [0] net_ib.cc:1909 NCCL WARN NET/IB : Got completion from peer 10.1.3.201<33057> with status=9 opcode=0\n")
+text("warning_of_nccl.log", "n1:15:91 [3] transport.cu:153 NCCL WARN transport.cu:153 ->2 [Proxy thread error]\n")
+text("cut_watchdog.log", timeout(2, REDUCE) + "[rank1]:[E1130 03:14:05.2 ProcessGroupNCCL.cpp\n")
+text("numbers_only.log", timeout(1, REDUCE) + "".join(
+    f"[rank{r}]:[E1130 03:14:05.2 ProcessGroupNCCL.cpp:1664] [PG 1 Rank {r}] Exception (either an error or timeout) detected by "
+    "watchdog at work: 77, last enqueued NCCL work: 79, last completed NCCL work: 76.\n" for r in (1, 2)))
+
 # ---- ranks that do not reach each other ------------------------------------------------------------------------------------
 text("refused.log", "n1:116:116 [3] NCCL INFO Bootstrap : Using eth0:10.0.0.2<0>\n"
      "n1:116:236 [3] misc/socket.cc:480 NCCL WARN socketStartConnect: Connect to 10.0.0.1<38007> failed : Software caused connection "
