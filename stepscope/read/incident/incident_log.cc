@@ -207,8 +207,9 @@ void IncidentLog::line(const OfLine& of) {
     std::string_view before = of.before;
     const std::string_view last = trimmed(plain(last_line_of(before)));
     if (contains(last, " terminated with the following error"))
-      if (const auto local = number_behind(last, "Process "); local && *local < 1'000'000)
-        open.local_rank = static_cast<int>(std::max<std::int64_t>(*local, 0));
+      if (const auto local = number_behind(last, "Process ");
+          local && *local >= 0 && *local < 1'000'000)
+        open.local_rank = static_cast<int>(*local);
     return;
   }
   if (const auto at = open_.find(stream); at != open_.end()) {
@@ -267,7 +268,8 @@ std::optional<std::string> IncidentLog::place_before(const OfLine& of) const {
     const std::string_view one = last_line_of(before);
     if (stream_of(one) != stream) continue;
     const std::string_view text = plain(one);
-    if (!text.starts_with(' ') && !text.starts_with("File \"")) break;
+    const bool indented = text.starts_with(' ') || text.starts_with('\t');
+    if (!indented && !text.starts_with("File \"")) break;
     if (!is_python_frame(text)) continue;
     if (auto place = frame_place(text)) return place;
     found = std::string();
@@ -300,7 +302,8 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback 
   e.rank = device_rank;
   // "… in store based barrier on rank: 7" of PyTorch.
   if (contains(text, "store based barrier"))
-    if (const auto rank = number_behind(text, "on rank: "); rank && *rank < 10'000'000)
+    if (const auto rank = number_behind(text, "on rank: ");
+        rank && *rank >= 0 && *rank < 10'000'000)
       e.rank = static_cast<int>(*rank);
   e.local_rank = open.local_rank;
   e.text = text;
