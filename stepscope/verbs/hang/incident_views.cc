@@ -131,11 +131,11 @@ bool stopped_the_launcher(const IncidentEvent& e) {
   return e.kind == IncidentKind::signal && contains(e.text, " death signal");
 }
 
-Message network_in_words(const IncidentEvent& e) {
+Message network_in_words(const IncidentEvent& e, std::size_t processes) {
   const std::string text = printable(e.text);
   if (e.code) return msg::event_network(e.code, meaning_of_status(*e.code));
-  if (contains(text, "Duplicate GPU")) return msg::event_duplicate_gpu(text);
-  if (contains_any(text, {"Call to ibv_", "async "})) return msg::event_adapter(text);
+  if (contains(text, "Duplicate GPU")) return msg::event_duplicate_gpu(text, processes);
+  if (contains_any(text, {"Call to ibv_", "async "})) return msg::event_adapter(text, processes);
   return msg::event_set_up(text, contains(text, "has already checked in"));
 }
 
@@ -178,7 +178,7 @@ Message event_in_words(const IncidentEvent& e, bool dates, std::size_t processes
     case IncidentKind::device_error:
       return device_error_in_words(e);
     case IncidentKind::network:
-      return network_in_words(e);
+      return network_in_words(e, processes);
     case IncidentKind::signal:
       if (stopped_the_launcher(e))
         return msg::event_launcher_stopped(e.code, signal_name(e.code.value_or(-1)));
