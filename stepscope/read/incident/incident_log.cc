@@ -523,8 +523,10 @@ void IncidentLog::add(IncidentEvent event, const OfLine& of) {
   if (event.kind == IncidentKind::network || event.kind == IncidentKind::shared_memory)
     split_sayings(without_launcher(of.text), {}, said);
   if (!said.empty()) {
-    if (!said.front().host.empty()) event.host = said.front().host;
-    event.pid = said.front().pid;
+    if (!said.front().host.empty()) {
+      event.host = said.front().host;
+      event.pid = said.front().pid;
+    }
     event.text = cut_text(said.front().text);
   }
   std::string key = std::string(name_of(event.kind)) + ' ' +
