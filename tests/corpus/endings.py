@@ -132,6 +132,10 @@ text("oom_of_limit.log", "torch.OutOfMemoryError: HIP out of memory. Tried to al
      "reserved by PyTorch but unallocated.\n")
 text("oom_of_tensorflow.log", "2021-09-24 16:22:13.1: I tensorflow/stream_executor/cuda/cuda_driver.cc:801] failed to allocate 2.00G "
      "(2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")
+text("oom_of_mapping.log", "[W831 10:32:25.2 CUDACachingAllocator.cpp:508] expandable_segments: memory mapping failed with OOM on device 0 "
+     "while trying to map 20971520 bytes (free: 15663104, total: 33671348224).\n")
+text("oom_of_gaudi.log", "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::268435456 (256)MB\n")
+text("oom_of_xpu.log", "RuntimeError: Native API failed. Native API returns: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n")
 text("oom_of_npu.log", "RuntimeError: NPU out of memory. Tried to allocate 5.00 GiB (NPU 3; 60.96 GiB total capacity; 49.00 GiB already "
      "allocated; 49.00 GiB current active; 1.25 GiB free; 57.00 GiB reserved in total by PyTorch)\n")
 text("oom_free_enough.log", "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 5.65 GiB "

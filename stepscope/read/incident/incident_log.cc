@@ -125,7 +125,9 @@ void IncidentLog::take(std::string_view block) {
     names_ = launcher_names(block);
   }
   std::vector<std::size_t> begins;
-  for (const std::string_view word : event_words)
+  std::vector<std::string_view> words(event_words.begin(), event_words.end());
+  words.insert(words.end(), more_oom_words.begin(), more_oom_words.end());
+  for (const std::string_view word : words)
     for (std::size_t at = 0; at < block.size();) {
       const void* found = memmem(block.data() + at, block.size() - at, word.data(), word.size());
       if (found == nullptr) break;
@@ -428,7 +430,11 @@ void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::strin
   if (message.request) e.code = message.request->value;
   e.text = cut_text(without_launcher(of.text));
   e.where = std::move(where);
-  add(std::move(e), of);
+  // An allocator that tries again ends nothing.
+  if (message.retried)
+    ++found_;
+  else
+    add(std::move(e), of);
   if (into_.ooms.size() < most_ooms_kept) into_.ooms.push_back(std::move(message));
 }
 
@@ -451,7 +457,7 @@ void IncidentLog::watchdog(const OfLine& of) {
   if (!e.rank && ranked) e.rank = said->rank;
   if (e.rank && e.rank != file_rank_) other_ranks_ = true;
   e.code = said->ran_ms;
-  e.text = std::string(said->operation);
+  e.text = said->operation.empty() ? std::string("call") : std::string(said->operation);
   if (said->sequence >= 0) e.text += ' ' + std::to_string(said->sequence);
   add(std::move(e), of);
 }
