@@ -60,7 +60,7 @@ constexpr std::array<OsuName, 9> osu_tests = {{
 }};
 
 // The line without "[1,0]<stdout>:" of Open MPI or "0: " of srun.
-std::string_view without_launcher(std::string_view line) {
+std::string_view without_task_label(std::string_view line) {
   constexpr std::string_view mark = "<stdout>:";
   const std::size_t at = line.substr(0, 40).find(mark);
   if (at != std::string_view::npos) line.remove_prefix(at + mark.size());
@@ -120,7 +120,7 @@ class BenchmarkReader {
       StepLines lines(block);
       for (std::string_view line; lines.next(line);) {
         if (test_.empty()) test_ = test_in(line);
-        take(without_launcher(line));
+        take(without_task_label(line));
       }
       return Done{};
     });
@@ -421,7 +421,7 @@ Result<CommBenchmark> parse_comm_benchmark(ByteSource& source, std::string_view 
 bool has_benchmark_titles(std::string_view text) {
   StepLines lines(text);
   for (std::string_view line; lines.next(line);) {
-    line = without_launcher(line);
+    line = without_task_label(line);
     if (line.starts_with('#') && contains(line, " size ") && contains(line, " algbw ") &&
         contains(line, " busbw "))
       return true;
