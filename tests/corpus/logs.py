@@ -10,7 +10,7 @@ def text(name, lines):
 
 
 # DeepSpeed before 0.9 writes whole words, and a progress bar whose mean lags behind stands on the same lines. A second
-# passes between two lines, of which the parts have 174 ms.
+# passes between two lines, and the parts have 174 ms.
 BAR = "  3%|x         | {0}/345 [00:07<06:50,  1.23s/it]"
 TIMES = ("[2023-06-21 07:39:{0:02},626] [INFO] [logging.py:96:log_dist] [Rank 0] rank=0 time (ms) | forward{1}: 27.50 | "
          "backward{1}: 73.50 | backward_inner{1}: 51.00 | backward_allreduce{1}: 22.50 | step{1}: 73.00\n")

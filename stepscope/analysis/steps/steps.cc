@@ -118,7 +118,7 @@ void bound_steps(const Trace& trace, const RankIndex& rank, std::vector<Step>& s
     const bool more = i + 1 < steps.size();
     const bool adjacent = more && steps[i + 1].index == steps[i].index + 1 &&
                           in_one_window(trace, windows, steps[i], steps[i + 1]);
-    // A step alone has no other to tell what the device does before its first operation.
+    // No other step shows what the device does before the first operation of a step alone.
     if (!follows && !adjacent && spans[i].end != Ns::min() &&
         idle_before(trace, rank, steps[i].host_start, steps[i].start))
       steps[i].start =

@@ -345,7 +345,7 @@ class Reading {
   }
 
   // Where no row has a correlation, as of ROCm, calls and device work have its number as their
-  // external id. The id of an operator, which its calls share, is none.
+  // external id. Calls of an operator share its id, which joins nothing.
   static void correlate_by_external_id(Trace& trace) {
     Slices& s = trace.slices;
     std::vector<std::uint32_t> of_calls;
