@@ -197,6 +197,20 @@ Message span_sentence(const JobResult& job) {
                              much ? longest_start_up(start_up, time_before) : Message());
 }
 
+// A step alone has no other from which its first device work could follow, so its time on the
+// device may be a small part of its mark.
+Message step_span_sentence(const JobResult& job) {
+  for (const RankResult& r : job.ranks) {
+    if (r.steps.size() != 1 || is_window(r) || r.device.is_cpu()) continue;
+    const Step& step = r.steps.front();
+    const Ns marked = step.host_end - step.host_start;
+    if (step.start > step.host_start &&
+        share_of_time(step.end - step.start, marked) <= threshold::small_span)
+      return msg::step_accounted(marked, step.end - step.start);
+  }
+  return {};
+}
+
 }  // namespace
 
 Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
@@ -214,7 +228,8 @@ Message recording_sentence(std::span<const InputRow> inputs, const JobResult& jo
                        cut_sentence(inputs, job), lost_sentence(job), not_recorded_sentence(job),
                        begins_apart_sentence(job)})
     if (!said.empty()) return said;
-  return joined(msg::sentences, {start_up_sentence(job), span_sentence(job)});
+  return joined(msg::sentences,
+                {start_up_sentence(job), span_sentence(job), step_span_sentence(job)});
 }
 
 Message slowed_sentence(const JobResult& job) {

@@ -119,6 +119,18 @@ TEST(RecordingWords, StartUpIsSaidWhereItIsMuch) {
             "steps do not repeat: record after a warm-up.");
 }
 
+TEST(RecordingWords, ASmallPartOfTheMarkOfAStepAloneIsSaid) {
+  TestReport t({{{compute, 20}, {idle_host, 80}}});
+  Step& step = t.rank(0).steps.front();
+  step.start = Ns{900'000'000};
+  step.end = step.host_end = Ns{1'000'000'000};
+  EXPECT_EQ(said_of(t),
+            "Of the 1.00 s that the mark of the only step lasts, the 100 ms from the device's "
+            "first row on are accounted for.");
+  step.start = Ns{400'000'000};
+  EXPECT_EQ(said_of(t), "");
+}
+
 // The longest call of the process lies before the window: it is no cause of what the device waits
 // for within.
 TEST(RecordingWords, StartUpWithinTheWindowAndBeforeItAreToldApart) {

@@ -193,7 +193,7 @@ text("ecc_without_header.log", "  File \"/w/unet.py\", line 257, in forward\n   
      "RuntimeError: CUDA error: uncorrectable ECC error encountered\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1.\n")
 text("ecc_of_watchdog.log", "[E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated with exception: CUDA error: "
      "uncorrectable ECC error encountered\n")
-text("store_barrier.log", "RuntimeError: Timed out initializing process group in store based barrier on rank: 7, for key: "
+text("store_barrier_alone.log", "RuntimeError: Timed out initializing process group in store based barrier on rank: 7, for key: "
      "store_based_barrier_key:32 (world_size=8, worker_count=4, timeout=0:00:30)\n")
 text("nccl_without_header.log", "[rank7]: torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:275, unhandled cuda error\n"
      "[rank7]: ncclUnhandledCudaError: Call to CUDA function failed.\n[rank7]: Last error:\n[rank7]: Cuda failure 1 'invalid argument'\n")

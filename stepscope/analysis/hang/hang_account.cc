@@ -72,7 +72,7 @@ std::optional<HangKind> difference(const CommCall& a, const CommCall& b) {
     return kind != CollectiveKind::unknown && kind != CollectiveKind::none;
   };
   const bool both_known = known(a.kind) && known(b.kind);
-  const bool named = a.name != empty_string && b.name != empty_string;
+  const bool named = both_known || (a.name != empty_string && b.name != empty_string);
   if (named && (both_known ? a.kind != b.kind : a.name != b.name)) return HangKind::operation;
   if (sizes_differ(a, b)) return HangKind::size;
   if (a.kind != CollectiveKind::scatter && a.kind != CollectiveKind::broadcast &&

@@ -80,10 +80,12 @@ std::uint64_t queued_launches(const Trace& trace, const RankIndex& rank) {
 // Device work with a call's number below those of all recorded calls.
 std::uint64_t early_rows(const Trace& trace, const RankIndex& rank) {
   const Slices& s = trace.slices;
-  std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::uint32_t no_call = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t lowest = no_call;
   for (std::uint32_t i = 0; i < s.size(); ++i)
     if (s.correlation[i] != 0 && is_call(s.category[i]))
       lowest = std::min(lowest, s.correlation[i]);
+  if (lowest == no_call) return 0;
   return static_cast<std::uint64_t>(std::ranges::count_if(rank.operations(), [&](SliceId op) {
     const std::uint32_t number = s.correlation[index(op)];
     return number != 0 && number < lowest && rank.launch(op) == no_slice;

@@ -91,17 +91,7 @@ bool in_one_window(const Trace& trace, const std::vector<SliceId>& windows, cons
   });
 }
 
-// Whether the devices did nothing from `since` to the first operation at `start`.
-bool idle_before(const Trace& trace, const RankIndex& rank, Ns since, Ns start) {
-  const Slices& s = trace.slices;
-  return std::ranges::all_of(rank.devices, [&](const DeviceLane& lane) {
-    const auto first = std::ranges::lower_bound(lane.ops, start, {},
-                                                [&](SliceId op) { return s.start[index(op)]; });
-    return first == lane.ops.begin() || s.end(*std::prev(first)) <= since;
-  });
-}
-
-void bound_steps(const Trace& trace, const RankIndex& rank, std::vector<Step>& steps,
+void bound_steps(const Trace& trace, std::vector<Step>& steps,
                  const std::vector<DeviceSpan>& spans) {
   const std::vector<SliceId> windows = recorded_windows(trace);
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -112,20 +102,11 @@ void bound_steps(const Trace& trace, const RankIndex& rank, std::vector<Step>& s
     if (i > 0 && !on_device) steps[i].start = std::max(steps[i].start, spans[i - 1].end);
     steps[i].end = std::max({steps[i].start, steps[i].host_end, spans[i].end});
   }
-  bool follows = false;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     // A gap in the numbers, or between two windows, was not profiled: it belongs to no step.
-    const bool more = i + 1 < steps.size();
-    const bool adjacent = more && steps[i + 1].index == steps[i].index + 1 &&
+    const bool adjacent = steps[i + 1].index == steps[i].index + 1 &&
                           in_one_window(trace, windows, steps[i], steps[i + 1]);
-    // No other step shows what the device does before the first operation of a step alone.
-    if (!follows && !adjacent && spans[i].end != Ns::min() &&
-        idle_before(trace, rank, steps[i].host_start, steps[i].start))
-      steps[i].start =
-          std::clamp(steps[i].host_start, i > 0 ? steps[i - 1].end : Ns::min(), steps[i].start);
-    if (more)
-      steps[i].end = adjacent ? steps[i + 1].start : std::min(steps[i].end, steps[i + 1].start);
-    follows = adjacent;
+    steps[i].end = adjacent ? steps[i + 1].start : std::min(steps[i].end, steps[i + 1].start);
   }
 }
 
@@ -209,7 +190,7 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
   number_steps(steps);
   std::vector<DeviceSpan> spans = device_spans(trace, rank, steps);
   drop_begun_step(steps, spans);
-  bound_steps(trace, rank, steps, spans);
+  bound_steps(trace, steps, spans);
   return steps;
 }
 

@@ -36,21 +36,6 @@ TEST(Steps, AStepRunsFromItsFirstDeviceOperationToThatOfTheNext) {
   EXPECT_EQ(steps[1].end, Ns{260}) << "its last device operation outlives its annotation";
 }
 
-TEST(Steps, AStepAloneStartsWithItsAnnotationIfTheDeviceWasIdle) {
-  const auto first_start = [](std::int64_t earlier) {
-    TraceBuilder b;
-    b.step("ProfilerStep#7", 100, 200);
-    b.launch(1, 130, 131);
-    b.kernel("a", 140, 150, 1);
-    if (earlier > 0) b.kernel("from before", 90, earlier);
-    const Trace trace = b.sealed();
-    return find_steps(trace, index_rank(trace)).front().start;
-  };
-  EXPECT_EQ(first_start(0), Ns{100});
-  EXPECT_EQ(first_start(95), Ns{100});
-  EXPECT_EQ(first_start(120), Ns{140});
-}
-
 TEST(Steps, TheLastStepEndsWithItsAnnotationWhereThatIsLater) {
   TraceBuilder b;
   b.step("ProfilerStep#1", 0, 100);
@@ -240,7 +225,7 @@ TEST(Steps, StepsAndWhatLiesOutsideThemAreTheWholeTrace) {
   const RankIndex rank = index_rank(trace);
   const std::vector<Step> steps = find_steps(trace, rank);
   const OutsideSteps outside = outside_steps(rank, steps);
-  EXPECT_EQ(outside.before, Ns{20});
+  EXPECT_EQ(outside.before, Ns{40});
   EXPECT_EQ(outside.between, Ns{900});
   EXPECT_EQ(outside.after, Ns{200});
   Ns all = outside.before + outside.between + outside.after;

@@ -293,12 +293,32 @@ void settle_bars(JobLog& log) {
   }
 }
 
+// The first cells of a bar, whose end a terminal's edge may cut: full, of tenths, or empty. Words
+// have four letters or more, so that few places of a log are looked at.
+#define STEPSCOPE_CELLS(digit) \
+  LogWord{"%|" digit " ", take_progress_bar}, LogWord { "%|#" digit, take_progress_bar }
+
 constexpr std::array progress_bar_words = {
-    LogWord{"%|", take_progress_bar},  // a terminal's edge may cut what follows
-    LogWord{"it/s]", take_progress_bar},       LogWord{"s/it]", take_progress_bar},
+    LogWord{"%|\xE2\x96", take_progress_bar},
+    LogWord{"%|  ", take_progress_bar},
+    LogWord{"%|# ", take_progress_bar},
+    LogWord{"%|##", take_progress_bar},
+    STEPSCOPE_CELLS("1"),
+    STEPSCOPE_CELLS("2"),
+    STEPSCOPE_CELLS("3"),
+    STEPSCOPE_CELLS("4"),
+    STEPSCOPE_CELLS("5"),
+    STEPSCOPE_CELLS("6"),
+    STEPSCOPE_CELLS("7"),
+    STEPSCOPE_CELLS("8"),
+    STEPSCOPE_CELLS("9"),
+    LogWord{"it/s]", take_progress_bar},
+    LogWord{"s/it]", take_progress_bar},
     LogWord{"it/s, ", take_progress_bar},  // the text behind it is the program's
-    LogWord{"s/it, ", take_progress_bar},      LogWord{" • ", take_rich_bar},
+    LogWord{"s/it, ", take_progress_bar},
+    LogWord{" • ", take_rich_bar},
     LogWord{"Progress on:", take_loggable_bar}};
+#undef STEPSCOPE_CELLS
 
 LogSteps lightning_steps(const JobLog& log) { return steps_of_bars(log, lightning_log); }
 LogSteps levanter_steps(const JobLog& log) { return steps_of_bars(log, levanter_log); }

@@ -398,8 +398,8 @@ TEST(Kineto, ExternalIdsJoinCallsAndKernelsWhereNoRowHasACorrelation) {
   };
   EXPECT_EQ(of_kernel("6", ""), 6U);
   EXPECT_EQ(of_kernel("5", ""), 0U) << "of an operator, which has two calls";
-  EXPECT_EQ(of_kernel("6", R"(, {"ph": "X", "cat": "kernel", "name": "n", "pid": 1, "tid": 2,
-                                "ts": 9, "dur": 1, "args": {"correlation": 3}})"),
+  EXPECT_EQ(of_kernel("6", R"(, {"ph": "X", "cat": "cuda_runtime", "name": "n", "pid": 1,
+                                "tid": 2, "ts": 9, "dur": 1, "args": {"correlation": 3}})"),
             0U);
 }
 
