@@ -204,7 +204,7 @@ Message step_span_sentence(const JobResult& job) {
     if (r.steps.size() != 1 || is_window(r) || r.device.is_cpu()) continue;
     const Step& step = r.steps.front();
     const Ns marked = step.host_end - step.host_start;
-    if (step.start > step.host_start &&
+    if (marked > Ns{0} && step.start > step.host_start &&
         share_of_time(step.end - step.start, marked) <= threshold::small_span)
       return msg::step_accounted(marked, step.end - step.start);
   }

@@ -37,10 +37,11 @@ std::string sentence_of_profile(const std::string& text) {
 
 TEST(StacksSentence, FewSamplesAreCounted) {
   EXPECT_EQ(sentence_of_profile("T;train;take_gil 2\nT;train;wait (threading.py) 3\n"),
-            "T: busy in 2 of 5 samples, 2 of these in wait for the GIL.");
-  EXPECT_EQ(sentence_of_profile("T;train;take_gil 2\n"), "T: 2 of 2 samples in wait for the GIL.");
+            "all threads: busy in 2 of 5 samples, 2 of these in wait for the GIL.");
+  EXPECT_EQ(sentence_of_profile("T;train;take_gil 2\n"),
+            "all threads: 2 of 2 samples in wait for the GIL.");
   EXPECT_EQ(sentence_of_profile("T;train;take_gil 20\nT;train;wait (threading.py) 30\n"),
-            "T: busy 40.0 % of the time, 100.0 % of that in wait for the GIL.");
+            "all threads: busy 40.0 % of the time, 100.0 % of that in wait for the GIL.");
 }
 
 }  // namespace
