@@ -268,6 +268,8 @@ Message hang_sentence(const HangResult& r) {
   if (all.empty()) all = first_event_in_words(r);
   if (!all.empty()) return all;
   if (r.account.calls == 0 && !r.records.messages.empty()) return first_warning(r);
+  if (Messages ooms = ooms_in_words(r); r.account.calls == 0 && !ooms.empty())
+    return msg::sentence(std::move(ooms.front()));
   return r.account.calls == 0 ? msg::no_calls() : msg::nothing_stands_still(unseen_ranks(r));
 }
 
@@ -562,7 +564,9 @@ std::string hang_text(const HangResult& r, const TextOptions& options) {
   out += wrapped(hang_sentence(r), width);
   for (const Message& suspect : suspects_in_words(r)) out += wrapped(printed(suspect), width);
   out += timeline_text(r, width);
-  const Messages ooms = ooms_in_words(r);
+  Messages ooms = ooms_in_words(r);
+  if (!ooms.empty() && say(msg::sentence(ooms.front())) == say(hang_sentence(r)))
+    ooms.erase(ooms.begin());
   if (!ooms.empty()) out += "\nOut of memory:\n";
   for (const Message& oom : ooms) out += wrapped("- " + printed(oom), width);
   const bool details = findings.size() > 1 || (!findings.empty() && findings.front().call);
