@@ -133,8 +133,10 @@ class AnalysisRecordingRanks(Record):
     rows: Map[int]
     launches: int
     lost_launches: int
+    queued_launches: int
     device_rows: int
     loose_rows: int
+    early_rows: int
     graph_launches: int
     graph_rows: int
     outside_rows: int
@@ -1897,7 +1899,7 @@ class LiveEvents(Record):
     phase: str | None
     change: LiveEventsChange | None
     transfers: LiveEventsTransfers | None
-    seconds: object
+    seconds: float | None
 
 class LiveCoverage(Record):
     records: int
