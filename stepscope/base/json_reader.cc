@@ -24,6 +24,9 @@ std::string place_of(std::string_view json, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1);
 }
 
+// The parser holds a text whole. None in a list of measurements is longer.
+constexpr std::size_t longest_text = std::size_t{4} << 20;
+
 // The bytes that the parser takes: of a text, or of a source window by window. The events of
 // nlohmann's parser do not say where they are.
 struct JsonBytes {
@@ -35,6 +38,9 @@ struct JsonBytes {
   std::uint64_t lines = 0;       // ends of lines there
   std::uint64_t line_begin = 0;  // where the line begins in which the window begins
   std::optional<Error> error{};
+  bool in_text = false;  // at the end of the window
+  bool escaped = false;
+  std::size_t text_bytes = 0;  // of the text so far
 
   [[nodiscard]] std::uint64_t taken() const { return before + at; }
   [[nodiscard]] bool over() { return at == window.size() && !fill(); }
@@ -60,7 +66,27 @@ struct JsonBytes {
     const auto got = source->read(buffer);
     if (!got) error = got.error();
     window = std::string_view(buffer).substr(0, got ? *got : 0);
+    follow_texts();
+    if (text_bytes > longest_text) {
+      error = Error{.what = "a text of more than 4 MiB",
+                    .byte = before + window.size(),
+                    .hint = "give the file as its program wrote it"};
+      window = {};
+    }
     return !window.empty();
+  }
+  void follow_texts() {
+    for (const char c : window) {
+      if (escaped) {
+        escaped = false;
+      } else if (c == '"') {
+        in_text = !in_text;
+        text_bytes = 0;
+      } else if (in_text) {
+        escaped = c == '\\';
+        ++text_bytes;
+      }
+    }
   }
 };
 
@@ -312,7 +338,10 @@ Result<std::uint64_t> for_json_items(ByteSource& source, std::string_view path,
   if (bytes.over()) return empty_file(path);
   Builder builder(bytes, most_written_values, &take, stream);
   const bool read = nlohmann::json::sax_parse(JsonByte{&bytes}, JsonByte{}, &builder);
-  if (bytes.error) return *bytes.error;
+  if (bytes.error) {
+    if (bytes.error->file.empty()) bytes.error->file = path;
+    return *bytes.error;
+  }
   if (builder.refused()) return *builder.refused();
   if (read) return bytes.taken();
   return not_parsed(bytes, builder, path);

@@ -170,6 +170,13 @@ TEST(JsonItems, AreMembersAndTheItemsOfLists) {
   EXPECT_EQ(items_of("7"), "=0@0 ");
 }
 
+TEST(JsonItems, RefuseATextThatIsTooLongToHold) {
+  const std::string most(3 << 20, 'a');
+  EXPECT_EQ(items_of(R"({"a": ")" + most + R"(", "b": ")" + most + R"("})"), "a=0@1 b=0@3145738 ");
+  EXPECT_NE(items_of(R"({"a": "\")" + most + most + "\"}").find("a text of more than 4 MiB"),
+            std::string::npos);
+}
+
 TEST(JsonItems, AreThoseThatAreWanted) {
   TextSource source(R"({"a": {"x": [1, {"x": 2}], "x": 3}, "b": [1, [2]], "c": [4, 5], "d": 6})");
   std::string out;
