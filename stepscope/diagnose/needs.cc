@@ -146,9 +146,9 @@ Message record_with(Fact fact, const JobResult& job) {
 }
 
 Message device_rows_remedy(const JobResult& job) {
-  const auto kineto = [](const RankResult& r) { return r.recording.format == "kineto"; };
   const auto profiled = [](const RankResult& r) { return r.recording.of(Category::overhead) > 0; };
-  const bool torch = std::ranges::all_of(job.ranks, kineto);
+  const bool torch =
+      std::ranges::all_of(job.ranks, [](const RankResult& r) { return r.recording.pytorch; });
   const bool was_on = torch && std::ranges::any_of(job.ranks, profiled);
   return msg::record_device_rows(was_on ? Message() : record_with(Fact::device_rows, job), torch);
 }

@@ -279,7 +279,10 @@ bool has_parts(const LogRecord& r) { return r.wall_ns.has_value(); }
 // between two stamps is more than the parts that have timers.
 LogSteps deepspeed_steps(const JobLog& log) {
   LogSteps steps = place_steps(log, deepspeed_log, StepsBy::stamps, by_stamps,
-                               [](const LogRecord& r) { return r.iteration >= 0; });
+                               [](const LogRecord& r) { return r.samples_per_s.has_value(); });
+  if (!steps.steps.empty()) return steps;
+  steps = place_steps(log, deepspeed_log, StepsBy::stamps, by_stamps,
+                      [](const LogRecord& r) { return !r.samples_per_s.has_value(); });
   if (!steps.steps.empty()) return steps;
   steps = place_steps(log, deepspeed_timers, StepsBy::each_stamp, by_stamps, has_parts);
   if (!steps.steps.empty()) return steps;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/bars/bar_steps.h"
 #include "stepscope/read/bytes/json_members.h"
-#include "stepscope/read/dialects/bar_steps.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/time_unit.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "stepscope/base/number_text.h"
-#include "stepscope/read/dialects/bar_steps.h"
-#include "stepscope/read/dialects/bar_work.h"
+#include "stepscope/read/bars/bar_steps.h"
+#include "stepscope/read/bars/bar_work.h"
 #include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {

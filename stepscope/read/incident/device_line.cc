@@ -7,9 +7,9 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/read/incident/incident_line.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
+#include "stepscope/read/incident/error_text.h"
 #include "stepscope/read/incident/launcher_prefix.h"
-#include "stepscope/read/log/nccl_line.h"
 
 namespace stepscope {
 namespace {
@@ -133,11 +133,6 @@ std::string address_of_gpu(std::string_view line) {
     for (auto rest = behind(line, key); rest; rest = behind(*rest, key))
       if (std::string address = pci_address(*rest); !address.empty()) return address;
   return {};
-}
-
-bool is_cann_code(std::string_view text) {
-  return text.size() > 8 && text[0] == 'E' && std::isupper(static_cast<unsigned char>(text[1])) &&
-         std::ranges::all_of(text.substr(2, 4), is_digit) && text.substr(6, 2) == ": ";
 }
 
 }  // namespace stepscope

@@ -20,7 +20,4 @@ namespace stepscope {
 // The PCI address that the driver names behind "GPU ", as "0000:b3:00.0"; may be empty.
 [[nodiscard]] std::string address_of_gpu(std::string_view line);
 
-// "EI0006: ", "EH9999: " at the front: an error of CANN.
-[[nodiscard]] bool is_cann_code(std::string_view text);
-
 }  // namespace stepscope

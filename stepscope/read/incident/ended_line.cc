@@ -7,9 +7,9 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
 #include "stepscope/event/signal_code.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/signal_words.h"
-#include "stepscope/read/log/nccl_line.h"
 
 namespace stepscope {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/incident/device_line.h"
 #include "stepscope/read/incident/ended_line.h"
 #include "stepscope/read/incident/event_words.h"
@@ -18,7 +19,6 @@
 #include "stepscope/read/incident/job_arguments.h"
 #include "stepscope/read/incident/oom_line.h"
 #include "stepscope/read/incident/python_frame.h"
-#include "stepscope/read/log/nccl_line.h"
 
 namespace stepscope {
 namespace {

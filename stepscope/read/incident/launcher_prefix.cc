@@ -7,8 +7,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/read/incident/device_line.h"
-#include "stepscope/read/incident/incident_line.h"
+#include "stepscope/read/incident/error_text.h"
 
 namespace stepscope {
 namespace {

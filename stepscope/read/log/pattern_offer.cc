@@ -11,8 +11,8 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/line_blocks.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/log/line_numbers.h"
-#include "stepscope/read/log/nccl_line.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {

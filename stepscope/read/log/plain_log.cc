@@ -9,6 +9,7 @@
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/step_number.h"
+#include "stepscope/read/log/step_parts.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {

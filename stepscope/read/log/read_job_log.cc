@@ -10,10 +10,10 @@
 #include "stepscope/base/files/text_source.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/token_scan.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/log/follow_log.h"
 #include "stepscope/read/log/line_pattern.h"
 #include "stepscope/read/log/log_dialect.h"
-#include "stepscope/read/log/nccl_line.h"
 #include "stepscope/read/log/pattern_offer.h"
 
 namespace stepscope {

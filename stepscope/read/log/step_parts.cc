@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
@@ -92,6 +93,27 @@ std::optional<StepPartColumn> step_part_column(std::string_view header) {
   const auto kind = step_part(split.name);
   if (!kind) return std::nullopt;
   return StepPartColumn{.name = std::string(split.name), .kind = *kind, .unit = split.unit};
+}
+
+double longest_named_part(std::string_view line, TimeUnit assumed) {
+  double longest = 0;
+  for (std::size_t at = line.find_first_of("=:"); at != std::string_view::npos;
+       at = line.find_first_of("=:", at + 1)) {
+    std::size_t end = at;
+    while (end > 0 && (is_blank(line[end - 1]) || line[end - 1] == '"')) --end;
+    std::size_t begin = end;
+    const auto in_name = [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    while (begin > 0 && in_name(line[begin - 1])) --begin;
+    const auto part = step_part_column(line.substr(begin, end - begin));
+    // Communication may be a sum over streams, and data may be loaded during the step.
+    if (!part || (part->kind != StepPartKind::computation && part->kind != StepPartKind::optimizer))
+      continue;
+    if (const auto time = time_behind(line.substr(at), part->unit, assumed))
+      longest = std::max(longest, time->ns);
+  }
+  return longest;
 }
 
 }  // namespace stepscope

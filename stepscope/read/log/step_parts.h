@@ -55,4 +55,8 @@ struct StepParts {
   bool summed = false;  // the table has no times of whole steps
 };
 
+// The longest of the times in a line that are named after a computation of a step ("forward_time=")
+// and so are a part of it, in ns; 0: none.
+[[nodiscard]] double longest_named_part(std::string_view line, TimeUnit assumed);
+
 }  // namespace stepscope

@@ -13,7 +13,6 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/number_text.h"
 #include "stepscope/event/job_log.h"
-#include "stepscope/read/log/step_parts.h"
 
 namespace stepscope {
 namespace {
@@ -136,24 +135,6 @@ std::optional<NamedStepTime> named_time(std::string_view line, TimeUnit assumed)
       if (const auto time = time_behind(line.substr(end), column->unit, assumed)) return time;
     }
   return std::nullopt;
-}
-
-double longest_named_part(std::string_view line, TimeUnit assumed) {
-  double longest = 0;
-  for (std::size_t at = line.find_first_of("=:"); at != std::string_view::npos;
-       at = line.find_first_of("=:", at + 1)) {
-    std::size_t end = at;
-    while (end > 0 && (is_blank(line[end - 1]) || line[end - 1] == '"')) --end;
-    std::size_t begin = end;
-    while (begin > 0 && is_word(line[begin - 1])) --begin;
-    const auto part = step_part_column(line.substr(begin, end - begin));
-    // Communication may be a sum over streams, and data may be loaded during the step.
-    if (!part || (part->kind != StepPartKind::computation && part->kind != StepPartKind::optimizer))
-      continue;
-    if (const auto time = time_behind(line.substr(at), part->unit, assumed))
-      longest = std::max(longest, time->ns);
-  }
-  return longest;
 }
 
 namespace {

@@ -72,8 +72,5 @@ struct NamedStepTime {
                                                        TimeUnit assumed);
 // The step time of "step_time_ms=412" or "step_time: 0.412 s" in a line.
 [[nodiscard]] std::optional<NamedStepTime> named_time(std::string_view line, TimeUnit assumed);
-// The longest of the times in a line that are named after a computation of a step ("forward_time=")
-// and so are a part of it, in ns; 0: none.
-[[nodiscard]] double longest_named_part(std::string_view line, TimeUnit assumed);
 
 }  // namespace stepscope

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 
 namespace stepscope {
 namespace {

@@ -12,10 +12,10 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/event/name_rules.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
+#include "stepscope/read/comm_lines/set_up_line.h"
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/incident_log.h"
-#include "stepscope/read/log/nccl_line.h"
-#include "stepscope/read/log/set_up_line.h"
 #include "stepscope/read/nccl/nccl_processes.h"
 
 namespace stepscope {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "stepscope/base/files/text_source.h"
-#include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 
 namespace stepscope {

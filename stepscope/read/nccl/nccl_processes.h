@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "stepscope/event/comm_records.h"
-#include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/nccl/loose_links.h"
 
 namespace stepscope {

@@ -9,7 +9,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 
 namespace stepscope {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/read/log/set_up_line.h"
+#include "stepscope/read/comm_lines/set_up_line.h"
 
 #include <algorithm>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
 
 namespace stepscope {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress bars, and lines of the Hugging Face Trainer that count steps.
-#include "stepscope/read/dialects/bar_steps.h"
+#include "stepscope/read/bars/bar_steps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/read/log/set_up_line.h"
+#include "stepscope/read/comm_lines/set_up_line.h"
 
 #include <gtest/gtest.h>
 

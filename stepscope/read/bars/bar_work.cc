@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/read/dialects/bar_work.h"
+#include "stepscope/read/bars/bar_work.h"
 
 #include <algorithm>
 #include <array>
