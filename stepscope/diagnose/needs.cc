@@ -130,6 +130,11 @@ constexpr auto remedies = [] {
   });
 }();
 
+// Whether the profiler of PyTorch wrote the rows, whichever format keeps them.
+bool by_pytorch(const RankRecording& r) {
+  return r.format != "nsys" && r.format != "rocprof" && r.format != "xplane";
+}
+
 Message record_with(const Remedy& r, const RankRecording& recording) {
   if (recording.format == "nsys") return r.nsys();
   if (recording.format == "rocprof") return r.rocprof();
@@ -148,7 +153,7 @@ Message record_with(Fact fact, const JobResult& job) {
 Message device_rows_remedy(const JobResult& job) {
   const auto profiled = [](const RankResult& r) { return r.recording.of(Category::overhead) > 0; };
   const bool torch =
-      std::ranges::all_of(job.ranks, [](const RankResult& r) { return r.recording.pytorch; });
+      std::ranges::all_of(job.ranks, [](const RankResult& r) { return by_pytorch(r.recording); });
   const bool was_on = torch && std::ranges::any_of(job.ranks, profiled);
   return msg::record_device_rows(was_on ? Message() : record_with(Fact::device_rows, job), torch);
 }
