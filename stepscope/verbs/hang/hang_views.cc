@@ -243,14 +243,15 @@ Message finding_in_words(const HangResult& r, const HangFinding& f) {
                                                        : words;
 }
 
-Message hang_sentence(const HangResult& r) {
+namespace {
+
+// What the files show of the calls and of the end; nothing if they show neither.
+Message evidence_in_words(const HangResult& r) {
   const auto& findings = r.account.findings;
-  const Message cause = cause_in_words(r);
-  Messages parts = {cause};
+  Messages parts = {cause_in_words(r)};
   if (!findings.empty()) {
     parts.push_back(msg::sentence(finding_in_words(r, findings.front())));
-    const auto causes =
-        std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; });
+    const auto causes = std::ranges::count(findings, false, &HangFinding::follows);
     if (findings.front().circular)
       parts.push_back(msg::wait_in_circle(false));
     else if (causes > 1)
@@ -264,10 +265,15 @@ Message hang_sentence(const HangResult& r) {
     parts.push_back(msg::sentence(std::move(stands)));
   for (const Message& warning : r.warnings)
     if (warning.kind == MessageKind::calls_far_apart) parts.push_back(warning);
-  Message all = joined(msg::sentences, std::move(parts));
-  if (all.empty()) all = first_event_in_words(r);
-  if (!all.empty()) return all;
-  if (r.account.calls == 0 && !r.records.messages.empty()) return first_warning(r);
+  if (Message all = joined(msg::sentences, std::move(parts)); !all.empty()) return all;
+  if (Message event = first_event_in_words(r); !event.empty()) return event;
+  return r.account.calls == 0 && !r.records.messages.empty() ? first_warning(r) : Message();
+}
+
+}  // namespace
+
+Message hang_sentence(const HangResult& r) {
+  if (Message evidence = evidence_in_words(r); !evidence.empty()) return evidence;
   if (Messages ooms = ooms_in_words(r); r.account.calls == 0 && !ooms.empty())
     return msg::sentence(std::move(ooms.front()));
   return r.account.calls == 0 ? msg::no_calls() : msg::nothing_stands_still(unseen_ranks(r));
@@ -565,8 +571,8 @@ std::string hang_text(const HangResult& r, const TextOptions& options) {
   for (const Message& suspect : suspects_in_words(r)) out += wrapped(printed(suspect), width);
   out += timeline_text(r, width);
   Messages ooms = ooms_in_words(r);
-  if (!ooms.empty() && say(msg::sentence(ooms.front())) == say(hang_sentence(r)))
-    ooms.erase(ooms.begin());
+  if (!ooms.empty() && r.account.calls == 0 && evidence_in_words(r).empty())
+    ooms.erase(ooms.begin());  // said above
   if (!ooms.empty()) out += "\nOut of memory:\n";
   for (const Message& oom : ooms) out += wrapped("- " + printed(oom), width);
   const bool details = findings.size() > 1 || (!findings.empty() && findings.front().call);
