@@ -300,7 +300,7 @@ Message leave_ranks_out(const JobResult& job) {
 
 namespace {
 
-// Whether most device work of each rank was launched before the recording began.
+// Whether most device work of each rank was launched before all calls that are recorded.
 bool launched_before(const JobResult& job) {
   return std::ranges::all_of(job.ranks, [](const RankResult& r) {
     return 2 * r.recording.early_rows > r.recording.device_rows;
