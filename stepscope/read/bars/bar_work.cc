@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/read/log/log_line.h"
 
 namespace stepscope {
 namespace {
@@ -69,8 +70,7 @@ const char* other_work(std::string_view description) {
     }
     const bool joined = (at > 0 && joins_words(description[at - 1])) ||
                         (end < description.size() && joins_words(description[end]));
-    std::string word(description.substr(at, end - at));
-    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string word = lower_case(description.substr(at, end - at));
     at = end;
     if (joined) continue;
     training = training || word.starts_with("train");

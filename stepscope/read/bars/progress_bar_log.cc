@@ -70,9 +70,8 @@ LogRecord& add_bar(const LogTool& tool, const LogLine& line, const BarPlace& pla
 
 constexpr std::int64_t most_bar_steps = 1'000'000'000'000;
 
-// The time of a step by the rate " 1.20it/s" or " 5.01s/it". Absent where the line was cut in
-// it.
-// "?it/s": no rate is known yet.
+// The time of a step by the rate " 1.20it/s" or " 5.01s/it". Absent where the line was cut in it,
+// and for "?it/s": no rate is known yet.
 std::optional<double> ns_of_rate(std::string_view text) {
   std::string_view rest = trimmed(text);
   const auto rate = take_number<double>(rest);
@@ -293,32 +292,43 @@ void settle_bars(JobLog& log) {
   }
 }
 
-// The first cells of a bar, whose end a terminal's edge may cut: full, of tenths, or empty. Words
-// have four letters or more, so that few places of a log are looked at.
-#define STEPSCOPE_CELLS(digit) \
-  LogWord{"%|" digit " ", take_progress_bar}, LogWord { "%|#" digit, take_progress_bar }
+// The first cells of a bar, whose end a terminal's edge may cut. Full cells, then one of tenths or
+// eighths, then blanks: as letters, or as blocks of Unicode. Words of five letters are as long as
+// the shortest of other tools.
+constexpr std::size_t cell_words = 3 * 9 + 4 + 8;
+constexpr auto first_cells = [] {
+  std::array<std::array<char, 5>, cell_words> words{};
+  std::size_t n = 0;
+  for (int full = 0; full < 3; ++full)
+    for (char tenths = '1'; tenths <= '9'; ++tenths) {
+      words[n] = {'%', '|', full > 0 ? '#' : tenths,
+                  full > 1   ? '#'
+                  : full > 0 ? tenths
+                             : ' ',
+                  full > 1 ? tenths : ' '};
+      ++n;
+    }
+  for (int full = 0; full < 4; ++full)
+    words[n++] = {'%', '|', full > 0 ? '#' : ' ', full > 1 ? '#' : ' ', full > 2 ? '#' : ' '};
+  for (char eighths = 0; eighths < 8; ++eighths)  // U+2588 to U+258F
+    words[n++] = {'%', '|', '\xE2', '\x96', static_cast<char>('\x88' + eighths)};
+  return words;
+}();
 
-constexpr std::array progress_bar_words = {
-    LogWord{"%|\xE2\x96", take_progress_bar},
-    LogWord{"%|  ", take_progress_bar},
-    LogWord{"%|# ", take_progress_bar},
-    LogWord{"%|##", take_progress_bar},
-    STEPSCOPE_CELLS("1"),
-    STEPSCOPE_CELLS("2"),
-    STEPSCOPE_CELLS("3"),
-    STEPSCOPE_CELLS("4"),
-    STEPSCOPE_CELLS("5"),
-    STEPSCOPE_CELLS("6"),
-    STEPSCOPE_CELLS("7"),
-    STEPSCOPE_CELLS("8"),
-    STEPSCOPE_CELLS("9"),
-    LogWord{"it/s]", take_progress_bar},
-    LogWord{"s/it]", take_progress_bar},
+constexpr std::array progress_bar_lines = {
+    LogWord{"it/s]", take_progress_bar},       LogWord{"s/it]", take_progress_bar},
     LogWord{"it/s, ", take_progress_bar},  // the text behind it is the program's
-    LogWord{"s/it, ", take_progress_bar},
-    LogWord{" • ", take_rich_bar},
+    LogWord{"s/it, ", take_progress_bar},      LogWord{" • ", take_rich_bar},
     LogWord{"Progress on:", take_loggable_bar}};
-#undef STEPSCOPE_CELLS
+
+constexpr auto progress_bar_words = [] {
+  std::array<LogWord, progress_bar_lines.size() + cell_words> words{};
+  std::ranges::copy(progress_bar_lines, words.begin());
+  for (std::size_t i = 0; i < cell_words; ++i)
+    words[progress_bar_lines.size() + i] = {{first_cells[i].data(), first_cells[i].size()},
+                                            take_progress_bar};
+  return words;
+}();
 
 LogSteps lightning_steps(const JobLog& log) { return steps_of_bars(log, lightning_log); }
 LogSteps levanter_steps(const JobLog& log) { return steps_of_bars(log, levanter_log); }

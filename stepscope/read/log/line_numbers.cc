@@ -36,12 +36,6 @@ std::size_t with_sign(std::string_view line, std::size_t at) {
   return joined ? at : at - 1;
 }
 
-std::string small_letters(std::string_view text) {
-  std::string low(text);
-  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low;
-}
-
 // A unit directly behind a number, as "ms" or "samples/s", where more words follow.
 std::string_view without_unit(std::string_view text) {
   const std::size_t end = text.find_first_of(" \t", text.starts_with(' ') ? 1 : 0);
@@ -140,7 +134,7 @@ std::string name_of_number(std::string_view line, std::span<const LineNumber> nu
   for (const std::string_view mark : {",", ";", "|", "\t", "  "})
     if (const std::size_t at = words.rfind(mark); at != std::string_view::npos)
       from = std::max(from, at + mark.size());
-  return small_letters(name.substr(from));
+  return lower_case(name.substr(from));
 }
 
 bool has_any_word(std::string_view name, std::initializer_list<std::string_view> words) {
@@ -170,7 +164,7 @@ std::optional<Ns> instant_of_line(std::string_view line) {
       continue;
     const auto clock = clock_at(line, at);
     if (!clock) continue;
-    const std::string before = small_letters(line.substr(0, at));
+    const std::string before = lower_case(line.substr(0, at));
     const bool other = has_any_word(before, {"eta", "left"}) ||
                        contains_any(before, {"elapsed", "remain", "time"});
     return other ? std::nullopt : clock;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 
@@ -145,6 +146,12 @@ std::optional<Ns> stamp_of_line(std::string_view text) {
     if (at >= 4 && at + 14 < front.size())
       if (const auto stamp = stamp_at(text, at - 4)) return stamp;
   return std::nullopt;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
 }
 
 std::int32_t epoch_of_line(std::string_view text) {

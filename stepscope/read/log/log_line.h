@@ -37,6 +37,8 @@ struct NamedNumber {
 [[nodiscard]] NamedNumber named_number(std::string_view field);
 // Takes a field off a line whose fields are separated by '|'. False behind the last one.
 [[nodiscard]] bool take_field(std::optional<std::string_view>& line, std::string_view& field);
+// With small letters of ASCII.
+[[nodiscard]] std::string lower_case(std::string_view text);
 // Sets the loss; a loss that is not a number counts as a non-finite step.
 void set_loss(LogRecord& record, std::optional<double> loss);
 // The rank in "[rank3]:", "[Rank 3]", "[default3]:" or "3: " (launchers, DeepSpeed), at the front

@@ -13,6 +13,7 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/number_text.h"
 #include "stepscope/event/job_log.h"
+#include "stepscope/read/log/log_line.h"
 
 namespace stepscope {
 namespace {
@@ -23,12 +24,6 @@ constexpr std::array<std::string_view, 9> names = {"step_time", "iteration_time"
                                                    "duration",  "elapsed",        "time"};
 constexpr std::string_view needs_unit = "step";
 constexpr std::size_t most_columns = 1000;  // of JSON, whose rows may have other keys each
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 

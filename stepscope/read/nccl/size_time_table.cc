@@ -13,6 +13,7 @@
 #include "stepscope/base/byte_size.h"
 #include "stepscope/base/files/text_source.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
@@ -20,12 +21,6 @@ namespace {
 
 constexpr std::size_t table_head = 4096;        // decides whether a text is a table
 constexpr std::size_t longest_table = 8 << 20;  // of pairs
-
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 struct SizeUnit {
   std::string_view suffix;
@@ -44,7 +39,7 @@ constexpr std::array<SizeUnit, 8> size_units = {{{"_bytes", 1},
 std::optional<double> size_column(std::string_view name) {
   constexpr std::array<std::string_view, 8> names = {
       "size", "sizes", "bytes", "nbytes", "message_size", "message", "msg_size", "n_bytes"};
-  const std::string lower = in_lower_case(name);
+  const std::string lower = lower_case(name);
   std::string_view text = lower;
   double unit = 1;
   for (const SizeUnit& u : size_units)
@@ -60,7 +55,7 @@ std::optional<double> size_column(std::string_view name) {
 std::optional<std::optional<TimeUnit>> latency_column(std::string_view name) {
   constexpr std::array<std::string_view, 8> names = {"time",     "times",    "latency", "elapsed",
                                                      "duration", "measured", "actual",  "t"};
-  const std::string lower = in_lower_case(name);
+  const std::string lower = lower_case(name);
   if (lower == "seconds") return std::optional(TimeUnit::s);
   const NameAndUnit split = name_and_unit(lower);
   if (std::ranges::find(names, split.name) == names.end()) return std::nullopt;
@@ -81,7 +76,7 @@ std::optional<SizeTimeColumns> size_time_columns(std::span<const std::string_vie
   bool sized = false;
   bool timed = false;
   for (std::size_t i = 0; i < header.size(); ++i) {
-    const std::string name = in_lower_case(bare(header[i]));
+    const std::string name = lower_case(bare(header[i]));
     if (const auto unit = size_column(name); unit && !sized) {
       found.size = i;
       found.size_unit = *unit;
@@ -178,7 +173,7 @@ CommBenchmark& benchmark_of(std::vector<CommBenchmark>& all, CollectiveKind kind
 
 std::optional<CollectiveKind> collective_named(std::string_view name) {
   const auto letters = [](std::string_view text) {
-    std::string out = in_lower_case(text);
+    std::string out = lower_case(text);
     std::erase_if(out, [](char c) { return c == '_' || c == '-' || c == ' '; });
     return out;
   };
