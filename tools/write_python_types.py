@@ -212,7 +212,7 @@ def note(found, path, value):
 
 SAID = {"string": "str", "int": "int", "integer": "int", "number": "float", "bool": "bool"}
 # Where no answer has a value, the unit in the name says what it is.
-UNITS = r"(_ns|_bytes|_flops|_per_s|_mhz|_watts|_celsius|_share|^share|_error|_squared|_efficiency|_active|_rate|_read|_write)$"
+UNITS = r"(_ns|seconds|_bytes|_flops|_per_s|_mhz|_watts|_celsius|_share|^share|_error|_squared|_efficiency|_active|_rate|_read|_write)$"
 
 
 def joined(kinds):
