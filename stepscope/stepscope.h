@@ -25,6 +25,7 @@
 #include "stepscope/verbs/digest/digest_views.h"
 #include "stepscope/verbs/hang/hang.h"
 #include "stepscope/verbs/hang/hang_views.h"
+#include "stepscope/verbs/hang/hang_words.h"
 #include "stepscope/verbs/live/live.h"
 #include "stepscope/verbs/live/live_json.h"
 #include "stepscope/verbs/live/live_metrics.h"

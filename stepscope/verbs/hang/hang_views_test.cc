@@ -7,6 +7,7 @@
 
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/hang/hang_test_results.h"
+#include "stepscope/verbs/hang/hang_words.h"
 
 namespace stepscope {
 
