@@ -115,14 +115,16 @@ bool split_collapsed(std::string_view line, std::string_view& stack, double& cou
 
 bool is_collapsed(std::string_view head) {
   if (is_json(head) || head.find('\0') != std::string_view::npos) return false;
+  std::size_t counted = 0;
+  std::size_t others = 0;
   while (!head.empty()) {
     const std::string_view line = take_line(head);
     if (line.empty() || line.front() == '#') continue;
     std::string_view stack;
     double count = 0;
-    if (split_collapsed(line, stack, count)) return true;
+    (split_collapsed(line, stack, count) ? counted : others) += 1;
   }
-  return false;
+  return counted > 0 && 2 * counted >= others;
 }
 
 Result<Done> read_collapsed(ByteSource& source, ProfileBuilder& into) {

@@ -30,6 +30,9 @@ std::string what_it_is(std::string_view head) {
     return "is JSON, and not speedscope's; export it from speedscope, or record with py-spy record "
            "-f speedscope";
   }
+  if (has("<svg"))
+    return "is a picture of a flame graph; give the profile that it was drawn from (py-spy record "
+           "-f raw or -f speedscope)";
   if (head.starts_with("PERFILE"))
     return "is perf.data, which only perf of the same machine reads; give the output of perf "
            "script";

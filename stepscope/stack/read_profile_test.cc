@@ -33,6 +33,9 @@ TEST(ReadProfile, NamesWhatItCannotRead) {
                         9),
        "is binary");
   says("# only\n# comments 3\n", "is no profile");
+  says("words\nmore words\nand more\na;b 3\n", "is no profile");
+  says("<?xml version=\"1.0\"?>\n<svg>\n<text>f (3 samples)</text>\nvar width = 3\n</svg>\n",
+       "is a picture of a flame graph; give the profile");
   EXPECT_EQ(why_not("a b\n", {.format = "collapsed"}).find("input: no stacks in this collapsed"),
             0U);
 }
