@@ -54,6 +54,10 @@ Error no_trace(const std::string& path, const Head& head, const OuterText& outer
     return {.what = "JSON without traceEvents", .file = path, .byte = at, .hint = hint};
   if (outer.outer == Outer::need_more)
     return {.what = "the file ends before traceEvents", .file = path, .byte = at, .hint = cut_hint};
+  constexpr std::size_t mark_of_tar = 257;
+  if (head.offset == 0 && head.text.size() > mark_of_tar + 5 &&
+      head.text.compare(mark_of_tar, 5, "ustar") == 0)
+    return {.what = "is an archive", .file = path, .byte = {}, .hint = "unpack it with tar -xf"};
   return {.what = "this is no JSON object or array", .file = path, .byte = at, .hint = hint};
 }
 

@@ -84,6 +84,19 @@ constexpr PrintedBlock checklist = {
 constexpr PrintedBlock operator_sums = {
     "table of key_averages()", "the time at which each operator ran",
     R"(give stepscope analyze the trace: prof.export_chrome_trace("rank0.json"))"};
+constexpr PrintedBlock nsys_sums = {
+    "sums of nsys stats", "the time at which each call and kernel ran",
+    "give stepscope analyze what nsys export --type sqlite REPORT.nsys-rep writes"};
+constexpr PrintedBlock rocprof_rows = {
+    "table of rocprof", "the rows of other threads and devices",
+    "give stepscope analyze a trace: rocprofv3 --sys-trace --output-format json -- COMMAND"};
+constexpr PrintedBlock single_kernels = {
+    "report of Nsight Compute", "the time at which each kernel ran",
+    "give stepscope analyze a recording of the whole step: nsys profile, then nsys export --type "
+    "sqlite"};
+constexpr PrintedBlock horovod_timeline = {
+    "timeline of Horovod", "operators and kernels",
+    "give stepscope analyze a trace of torch.profiler or Nsight Systems"};
 constexpr PrintedBlock collective_sums = {
     "summary of a collective", "the sizes and times of single calls",
     "stepscope analyze TRACES -v has the bandwidth of each kind of collective; stepscope calibrate "
@@ -143,6 +156,14 @@ constexpr BlockMark marks[] = {
     {"=== Low MFU Diagnostic Checklist ===", checklist},
     {"=== Slow Communication Diagnostic ===", checklist},
     {"any:Self CPU %", operator_sums},
+    {"any:Total Time (ns)", nsys_sums},
+    {"any:(cuda_gpu_kern_sum)", nsys_sums},
+    {"any:TotalDurationNs", rocprof_rows},
+    {"any:\"Dispatch_Id\"", rocprof_rows},
+    {"any:CPU HIP API", rocprof_rows},
+    {"==PROF== ", single_kernels},
+    {"any:NEGOTIATE_ALL", horovod_timeline},
+    {"any:NEGOTIATE_BROADCAST", horovod_timeline},
     {"any:'avg_bandwidth_GBps'", collective_sums},
     {"any:\"avg_bandwidth_GBps\"", collective_sums},
     {"Time per step: ", mfu_figures},

@@ -54,6 +54,10 @@ TEST_F(PrintedBlocks, AreKnownByTheLinesThatBeginThem) {
       {"{'alpha_us': 12.4, 'beta_gbps': 180.2, 'r_squared': 0.999}\n", "Alpha-Beta Calibration"},
       {"{'achieved_tflops': 412.1, 'peak_tflops': 989.0}\n", "MFU measurement"},
       {"GPU 0: |--Compute--|--AllReduce--|\n", "drawing of a timeline"},
+      {" Time (%)  Total Time (ns)  Instances  Avg (ns)  Name\n", "sums of nsys stats"},
+      {"\"Name\",\"Calls\",\"TotalDurationNs\",\"Percentage\"\n", "table of rocprof"},
+      {"step 1\n==PROF== Connected to process 12\n", "report of Nsight Compute"},
+      {R"({"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 1, "pid": 1})", "timeline of Horovod"},
       {key_averages, "table of key_averages()"}};
   for (const auto& [text, name] : blocks) {
     const PrintedBlock* block = printed_block(text);
