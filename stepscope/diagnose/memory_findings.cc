@@ -70,6 +70,7 @@ void add_uses(const DeviceMemoryAccount& device, std::vector<MemoryFinding>& out
   add_use(device, MemoryUse::gradients, msg::gradients_hold, msg::shard_gradients(), out);
   add_use(device, MemoryUse::parameters, msg::parameters_hold, msg::shard_parameters(), out);
   add_use(device, MemoryUse::older, msg::older_holds, msg::record_from_the_start(), out);
+  add_use(device, MemoryUse::casts, msg::casts_hold, msg::keep_weights_narrow(), out);
   add_use(device, MemoryUse::temporary, msg::temporaries_hold, msg::compute_in_parts(), out);
 }
 

@@ -310,6 +310,7 @@ constexpr std::array table = std::to_array<Term>({
     {"memory_use", "optimizer", "optimizer states"},
     {"memory_use", "activations", "activations",
      "Allocated in forward and alive after it, or older than the trace."},
+    {"memory_use", "casts", "copies by autocast", "Copies of parameters in autocast's format."},
     {"memory_use", "temporary", "temporary",
      "Freed in the phase that allocated it, or allocated by the optimizer."},
     {"memory_use", "older", "of unknown use, older than the recording",

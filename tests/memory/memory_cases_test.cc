@@ -200,6 +200,30 @@ TEST(MemoryAccount, BlocksWithoutAStackAreListedByTheirUse) {
                                                                     {MemoryUse::older, 1048576}}));
 }
 
+// Autocast keeps one copy of a parameter. Another cast of that size is of an activation.
+TEST(MemoryAccount, CopiesByAutocastAreNoActivations) {
+  const std::string frames = R"("frames": [
+      {"filename": "??", "line": 0, "name": "at::autocast::cached_cast"},
+      {"filename": "/w/model.py", "line": 20, "name": "forward"}])";
+  const std::string cast = R"({"size": 524288, "requested_size": 524288, )" + frames +
+                           R"(, "state": "active_allocated"})";
+  const auto event = [&](int address) {
+    return R"({"action": "alloc", "addr": )" + std::to_string(address) +
+           R"(, "size": 524288, "stream": 0, )" + frames + "}";
+  };
+  const std::string text =
+      R"({"segments": [{"device": 0, "address": 4096, "total_size": 2097152, "stream": 0,
+          "segment_type": "large", "blocks": [
+          {"size": 1048576, "requested_size": 1048576, "state": "active_allocated", "frames": []},)" +
+      cast + ", " + cast + R"(]}], "device_traces": [[)" + event(1052672) + ", " + event(1576960) +
+      "]]}";
+  const auto& by_use = memory_account(read(text)).devices.front().peak.by_use;
+  const auto held = [&](MemoryUse use) { return by_use[static_cast<std::size_t>(use)].value; };
+  EXPECT_EQ(held(MemoryUse::older), 1048576);
+  EXPECT_EQ(held(MemoryUse::casts), 524288);
+  EXPECT_EQ(held(MemoryUse::activations), 524288);
+}
+
 // Computed from the allocator's own list of blocks.
 TEST(MemoryFragments, AreTheAllocatorsFreeBlocks) {
   for (unsigned seed = 0; seed < 24; ++seed) {

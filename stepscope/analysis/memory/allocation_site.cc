@@ -89,6 +89,7 @@ struct FrameFacts {
   AllocationPhase phase = AllocationPhase::unknown;
   FrameKind kind = FrameKind::silent;
   bool zeroes_gradients = false;
+  bool casts = false;
   std::string_view operation{};
   std::string_view node{};
 };
@@ -100,6 +101,7 @@ FrameFacts facts_of(std::string_view name, std::string_view file) {
   FrameFacts facts;
   facts.phase = phase_of(name, file);
   facts.zeroes_gradients = name == "zero_grad";
+  facts.casts = contains(name, "autocast::cached_cast");
   facts.operation = operation_of(name);
   facts.node = backward_node(name);
   if (is_python(file))
@@ -122,6 +124,7 @@ AllocationSite site_of(const MemorySnapshot& snapshot, std::span<const std::uint
     const FrameFacts& f = facts[frame];
     if (site.phase == AllocationPhase::unknown) site.phase = f.phase;
     if (f.zeroes_gradients) site.zeroes_gradients = true;
+    if (f.casts) site.casts = true;
     // The operator that the program called is the outermost one inside its line.
     const bool inside = !of(FrameKind::program) && !of(FrameKind::library) && node.empty();
     if (inside && !f.operation.empty()) operation = f.operation;

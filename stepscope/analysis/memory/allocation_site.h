@@ -29,6 +29,7 @@ struct AllocationSite {
   std::string operation{};  // the allocating operator ("zeros_like"); empty if not recorded
   AllocationPhase phase = AllocationPhase::unknown;
   bool zeroes_gradients = false;  // inside zero_grad
+  bool casts = false;             // inside autocast's copy to another format
 };
 
 // Element i belongs to stack i. Stack 0 has empty fields.

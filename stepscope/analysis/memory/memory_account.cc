@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -241,6 +242,30 @@ class Uses {
   std::vector<Phase> phases_;  // by position: of the last event that shows it
 };
 
+// Marks the copies that autocast made of parameters.
+void mark_casts(const MemoryReplay& replay, std::span<const AllocationSite> sites,
+                std::span<MemoryUse> uses) {
+  std::map<Bytes, std::size_t> parameters;  // by size
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    if (uses[i] == MemoryUse::parameters || uses[i] == MemoryUse::older)
+      ++parameters[replay.blocks[i].requested];
+  std::vector<std::size_t> made;
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    if (const BlockLife& b = replay.blocks[i];
+        sites[b.stack].casts && parameters.contains(b.requested * 2))
+      made.push_back(i);
+  std::ranges::stable_sort(made, {}, [&](std::size_t i) { return replay.blocks[i].begin; });
+  std::map<Bytes, std::multiset<std::uint32_t>> ends;  // of the copies that live, by size
+  for (const std::size_t i : made) {
+    const BlockLife& b = replay.blocks[i];
+    std::multiset<std::uint32_t>& living = ends[b.requested];
+    living.erase(living.begin(), living.upper_bound(b.begin));
+    if (living.size() == parameters[b.requested * 2]) continue;
+    living.insert(b.end);
+    uses[i] = MemoryUse::casts;
+  }
+}
+
 // The use of each block of a replayed history, in terms of MemoryUse
 // (device_memory.h), inferred from the stacks of its allocation and its free:
 //   parameters   allocated in setup and never freed
@@ -250,6 +275,8 @@ class Uses {
 //                zero_grad
 //   activations  allocated in a forward and not freed in one; anywhere else, or before the trace,
 //                and freed in a backward
+//   casts        made by autocast, with half the bytes of a parameter; at once no more of a size
+//                than parameters of twice the size (copies of activations may have it too)
 //   temporary    freed in the phase that allocated it, or allocated in setup or optimizer and freed
 //   unknown      the rest
 // A category in the file itself (pages of profile_plot) takes precedence. If only Python's stacks
@@ -262,6 +289,7 @@ std::vector<MemoryUse> memory_uses(const MemorySnapshot& snapshot, const Snapsho
   std::vector<MemoryUse> out;
   out.reserve(replay.blocks.size());
   for (const BlockLife& life : replay.blocks) out.push_back(uses.of(life));
+  mark_casts(replay, sites, out);
   return out;
 }
 

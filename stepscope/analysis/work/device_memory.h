@@ -30,6 +30,7 @@ namespace stepscope {
 //                the optimizer
 //   activations  allocated in a forward (or recompute) and alive after it, or older than the trace
 //                and freed in a backward
+//   casts        copies of parameters in autocast's format (only in snapshots of the allocator)
 //   temporary    freed in the stretch of the phase that allocated it, or allocated by the optimizer
 //                and freed
 //   older        before the recording: never freed, and no row shows its use
@@ -40,6 +41,7 @@ enum class MemoryUse : std::uint8_t {
   gradients,
   optimizer,
   activations,
+  casts,
   temporary,
   older,
   unknown

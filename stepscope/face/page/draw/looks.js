@@ -85,6 +85,7 @@ const memory_use_colours = {
   gradients: 'comm_exposed_transfer',
   optimizer: 'optimizer',
   activations: 'attention',
+  casts: 'elementwise',
   temporary: 'idle_launch',
   older: 'idle_host',
   unknown: 'idle_unexplained'

@@ -14,7 +14,7 @@ import {by_device} from './devices.js';
 
 // The layers from the bottom up.
 const use_order = ['older', 'parameters', 'masters', 'optimizer', 'gradients', 'activations',
-  'temporary', 'unknown'];
+  'casts', 'temporary', 'unknown'];
 
 // The states to draw, as points with their place on the x axis: time, or events if no time is
 // recorded.
