@@ -61,10 +61,13 @@ bool read_labels(std::string_view& rest, LoggedGpu& gpu) {
 // The instant behind a value: seconds (OpenMetrics) or milliseconds (Prometheus) since the epoch.
 std::optional<Ns> instant_of(std::string_view text) {
   const auto value = number_of<double>(text);
-  constexpr double first_ms = 1e11;  // as seconds beyond the year 5000, as ms in 1973
-  constexpr double most_ms = 7e12;
-  if (!value || !(*value > 3e7) || *value > most_ms) return std::nullopt;
-  return Ns{std::llround(*value < first_ms ? *value * 1e9 : *value * 1e6)};
+  constexpr double first_s = 3e7;    // 1970
+  constexpr double most_s = 7e9;     // 2191: Ns ends in 2262
+  constexpr double first_ms = 1e11;  // 1973
+  if (!value) return std::nullopt;
+  const bool seconds = *value > first_s && *value <= most_s;
+  if (!seconds && !(*value >= first_ms && *value <= most_s * 1e3)) return std::nullopt;
+  return Ns{std::llround(*value * (seconds ? 1e9 : 1e6))};
 }
 
 class DcgmExposition final : public GpuLogDialect {

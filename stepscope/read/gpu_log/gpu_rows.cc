@@ -145,7 +145,7 @@ bool set_field(GpuRow& row, GpuField field, ClockReason reason, std::string_view
         r.utilization = static_cast<float>(*percent / 100);
       break;
     case GpuField::memory_used:
-      if (const auto mib = number_of_cell(cell); mib && *mib >= 0)
+      if (const auto mib = number_of_cell(cell); mib && *mib >= 0 && *mib < 1e9)
         r.memory_used = Bytes{std::llround(*mib * 1024 * 1024)};
       break;
     case GpuField::sm_active:

@@ -137,6 +137,8 @@ TEST(ReadGpuLog, SaysWhatALogLacks) {
       std::string::npos);
   EXPECT_NE(error("#Entity   SMCLK   POWER\nID\nGPU 0     1980    612.2\n").find("| ts"),
             std::string::npos);
+  EXPECT_NE(error("DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 1980 17956014720\n").find("dump-openmetrics"),
+            std::string::npos);
   EXPECT_NE(error("DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 1980\n").find("dump-openmetrics"),
             std::string::npos);
   EXPECT_NE(error("timestamp, index, clocks.sm [MHz]\n").find("without a reading"),
