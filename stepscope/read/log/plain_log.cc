@@ -135,6 +135,11 @@ const LogDialect stepscope_log = {.tool = {.name = "stepscope",
                                   .words = stepscope_words,
                                   .how = "the step's time"};
 
+// Lines that a user describes (line_pattern.h); read_job_log.cc reads them.
+const LogDialect pattern_log = {.tool = {.name = "pattern", .label = "lines of the given pattern"},
+                                .how = "the step's time",
+                                .is_tool = false};
+
 const LogDialect program_log = {.tool = program_lines,
                                 .words = program_words,
                                 .how = "named step times",
