@@ -101,6 +101,10 @@ text("wait_for_data.log",
              f"iter_time=0.001, forward_time=0.120, loss=10.5, backward_time=0.110, optim_step_time=0.030, train_time=1.250\n"
              for n in range(12)))
 
+# A step time without a unit, whose time stamps show seconds.
+text("time_without_a_unit.log",
+     "".join(f"2026-01-05 10:{n // 12:02}:{n % 12 * 5:02},000 step {10 * n}: step_time=0.49\n" for n in range(20)))
+
 # A number of the source's line stands in front of the step's, and steps begin again in each epoch.
 text("line_of_source.log",
      "".join(f"2026-01-05 10:0{e}:{i // 10:02} | core.trainer:after_iter:238 - epoch: {e}/9, iter: {i}/100, iter_time: 0.57{i % 3}s\n"

@@ -143,7 +143,7 @@ bool take_json_row(const LogLine& line, LogState& state) {
     if (const auto loss = amount_of_key(row, key); loss && !record.loss) set_loss(record, loss);
   if (timed) {
     record.unit_assumed = !data;
-    record.wall_ns = *time * (data ? 1e9 : ns_per(state.assumed));
+    record.wall_ns = *time * (data ? 1e9 : ns_per(state.reading.assumed()));
   }
   if (data && std::isfinite(*data)) {
     state.time(json_lines_log.tool, "data_time", *data * 1e3);

@@ -14,7 +14,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/job_log.h"
-#include "stepscope/read/log/time_unit.h"
+#include "stepscope/read/log/step_reading.h"
 
 namespace stepscope {
 
@@ -72,7 +72,7 @@ void count_line(JobLog& log, const LogTool& tool);
 // State of the line readers between lines.
 struct LogState {
   JobLog& log;
-  TimeUnit assumed = TimeUnit::ms;  // of step times without a unit
+  StepReading reading{};
   std::int32_t launch = 0;
   std::size_t records_at_launch = 0;
   // By JobLog::tools: an evaluation or a checkpoint that no record has yet. A log may hold records

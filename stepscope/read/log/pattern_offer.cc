@@ -13,6 +13,7 @@
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/log/line_numbers.h"
+#include "stepscope/read/log/settled_unit.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
@@ -120,67 +121,23 @@ int looks_like_time(std::string_view line, std::span<const LineNumber> slots, st
   return score;
 }
 
-// What the instants of the lines say of a time.
-enum class TimeFit : std::uint8_t {
-  unknown,
-  of_step,
-  of_interval,  // it is that of all steps since the line before
-  too_long
-};
-
-// By how much the instants of the lines differ, over the sums of the times that the lines name.
-struct InstantRatios {
-  double of_step = 0;  // where the time is that of a step
-  double of_interval = 0;
-};
-
-// In ns over numbers without a unit. Absent: the instants do not show enough.
-std::optional<InstantRatios> instant_ratios(const RepeatedLine& kind, const StepPlaces& places) {
-  double between = 0;
-  double of_steps = 0;
-  double of_intervals = 0;
-  bool fractions = false;
+// Sets the unit where the lines name none and their instants allow one alone.
+TimeFit settle(const RepeatedLine& kind, StepPlaces& places) {
+  TimesByInstants times;
   for (std::size_t i = 1; i < kind.rows.size(); ++i) {
     const LineRow& before = kind.rows[i - 1];
     const LineRow& row = kind.rows[i];
-    const double steps = row.values[places.step] - before.values[places.step];
-    if (!row.instant || !before.instant || steps <= 0 || *row.instant < *before.instant) continue;
-    fractions = fractions || row.instant->count() % 1'000'000'000 != 0;
-    between += static_cast<double>((*row.instant - *before.instant).count());
-    of_steps += steps * row.values[places.time];
-    of_intervals += row.values[places.time];
+    if (row.instant && before.instant)
+      times.add(*before.instant, *row.instant, row.values[places.step] - before.values[places.step],
+                row.values[places.time]);
   }
-  const double least = fractions ? 5e7 : 5e9;  // else rounding counts
-  if (between < least || of_steps <= 0) return std::nullopt;
-  return InstantRatios{between / of_steps, between / of_intervals};
-}
-
-TimeFit fit_of(const InstantRatios& ratios, TimeUnit unit) {
-  const auto fits = [&](double ratio) {
-    return ratio > 0.67 * ns_per(unit) && ratio < 2 * ns_per(unit);
-  };
-  if (fits(ratios.of_step)) return TimeFit::of_step;
-  if (fits(ratios.of_interval)) return TimeFit::of_interval;
-  return ratios.of_step < 0.5 * ns_per(unit) ? TimeFit::too_long : TimeFit::unknown;
-}
-
-// Sets the unit where the lines name none and their instants allow one alone.
-TimeFit settle_by_instants(const RepeatedLine& kind, StepPlaces& places) {
-  const auto ratios = instant_ratios(kind, places);
-  if (!ratios) return TimeFit::unknown;
-  if (places.unit_known) return fit_of(*ratios, places.unit);
-  std::optional<TimeUnit> of_step;
-  bool of_interval = false;  // ms of a step are s of 1,000 steps
-  for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns}) {
-    const TimeFit fit = fit_of(*ratios, unit);
-    if (fit == TimeFit::of_step && !of_step) of_step = unit;
-    of_interval = of_interval || fit == TimeFit::of_interval;
+  const SettledUnit settled = settled_unit(
+      times, places.unit_known ? std::optional(places.unit) : std::nullopt, places.unit);
+  if (settled.unit) {
+    places.unit = *settled.unit;
+    places.unit_known = true;
   }
-  if (of_interval) return TimeFit::of_interval;
-  if (!of_step) return fit_of(*ratios, places.unit);
-  places.unit = *of_step;
-  places.unit_known = true;
-  return TimeFit::of_step;
+  return settled.fit;
 }
 
 // The number that counts the lines.
@@ -242,7 +199,7 @@ std::optional<StepPlaces> choose(const RepeatedLine& kind, std::span<const LineN
     const bool alone = score == 0 && !c.whole && is_step_alone(name);
     if (score <= 0 && !alone) continue;
     if (other) choose_count(kind, slots, *other, choice);
-    const TimeFit fit = settle_by_instants(kind, choice);
+    const TimeFit fit = settle(kind, choice);
     if (fit == TimeFit::of_interval || fit == TimeFit::too_long) continue;
     if (fit == TimeFit::of_step)
       score += 8;

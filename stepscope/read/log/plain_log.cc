@@ -3,11 +3,13 @@
 #include <any>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <vector>
 
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/log/log_dialect.h"
+#include "stepscope/read/log/settled_unit.h"
 #include "stepscope/read/log/step_number.h"
 #include "stepscope/read/log/step_parts.h"
 #include "stepscope/read/log/step_table.h"
@@ -54,11 +56,11 @@ using EpochCounts = std::map<std::int32_t, EpochCount>;  // by rank
 
 // "step 3: step_time_ms=12.5", also as JSON.
 bool take_named_time(const LogLine& line, LogState& state) {
-  const auto time = named_time(line.text, state.assumed);
+  const auto time = named_time(line.text, state.reading.assumed());
   if (!time) return false;
   // Such a name may be that of the wait for data: ESPnet's iter_time.
   constexpr double rounding = 0.8;
-  if (time->ns < rounding * longest_named_part(line.text, state.assumed)) {
+  if (time->ns < rounding * longest_named_part(line.text, state.reading.assumed())) {
     state.note("times_shorter_than_their_parts");
     return false;
   }
@@ -69,7 +71,8 @@ bool take_named_time(const LogLine& line, LogState& state) {
   record.iteration =
       continued(std::any_cast<EpochCounts&>(kept)[line.rank], number_of_step(line.text));
   record.unit_assumed = time->unit_assumed;
-  if (time->unit_assumed) record.stamp = stamp_of_line(line.text);
+  // Stamps settle the unit that neither the line nor the user names.
+  if (time->unit_assumed && !state.reading.unit) record.stamp = stamp_of_line(line.text);
   if (const auto loss = clean_number_behind(line.text, "loss=", " ,;}")) set_loss(record, loss);
   count_line(state.log, program_log.tool);
   return true;
@@ -77,38 +80,25 @@ bool take_named_time(const LogLine& line, LogState& state) {
 
 bool lacks_unit(const LogRecord& r) { return r.tool == &program_log.tool && r.unit_assumed; }
 
-// The median over the records without a unit of how much longer a step takes by the time stamps
-// than by the time that the line names. Absent: there are too few.
-std::optional<double> stamps_over_times(const JobLog& log) {
-  constexpr std::size_t least = 3;
-  std::vector<double> ratios;
-  const LogRecord* before = nullptr;
+// Where the time stamps of the lines allow one unit alone, the times have that.
+void settle_times(JobLog& log) {
+  TimesByInstants times;
+  std::map<std::int32_t, const LogRecord*> last;  // by rank
   for (const LogRecord& r : log.records) {
     if (!lacks_unit(r) || !r.stamp || r.iteration < 0 || !r.wall_ns) continue;
-    if (before != nullptr && before->rank == r.rank && r.iteration > before->iteration &&
-        *r.stamp > *before->stamp && *r.wall_ns > 0)
-      ratios.push_back(static_cast<double>((*r.stamp - *before->stamp).count()) /
-                       static_cast<double>(r.iteration - before->iteration) / *r.wall_ns);
+    const LogRecord*& before = last[r.rank];
+    if (before != nullptr && !r.evaluated && !r.saved && r.launch == before->launch)
+      times.add(*before->stamp, *r.stamp, static_cast<double>(r.iteration - before->iteration),
+                *r.wall_ns / ns_per(usual_unit));
     before = &r;
   }
-  if (ratios.size() < least) return std::nullopt;
-  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-  std::ranges::nth_element(ratios, middle);
-  return *middle;
-}
-
-// Where the time stamps of the lines allow one unit alone, the times have that.
-void settle_unit(JobLog& log) {
-  const auto ratio = stamps_over_times(log);
-  if (!ratio) return;
-  for (const double factor : {1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9}) {
-    if (*ratio < 0.7 * factor || *ratio > 1.5 * factor) continue;
-    log.unit_by_stamps = true;
-    for (LogRecord& r : log.records) {
-      if (!lacks_unit(r)) continue;
-      if (r.wall_ns) r.wall_ns = *r.wall_ns * factor;
-      r.unit_assumed = false;
-    }
+  const auto unit = settled_unit(times, {}, usual_unit).unit;
+  if (!unit) return;
+  log.unit_by_stamps = true;
+  for (LogRecord& r : log.records) {
+    if (!lacks_unit(r)) continue;
+    if (r.wall_ns) r.wall_ns = *r.wall_ns * (ns_per(*unit) / ns_per(usual_unit));
+    r.unit_assumed = false;
   }
 }
 
@@ -145,6 +135,6 @@ const LogDialect program_log = {.tool = program_lines,
                                 .how = "named step times",
                                 .is_tool = false,
                                 .steps = program_steps,
-                                .settle = settle_unit};
+                                .settle = settle_times};
 
 }  // namespace stepscope

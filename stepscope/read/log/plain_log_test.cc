@@ -11,8 +11,8 @@
 namespace stepscope {
 namespace {
 
-LogSteps named_steps(std::string_view text, TimeUnit unit = TimeUnit::ms) {
-  const auto log = parse_job_log(text, "log", unit);
+LogSteps named_steps(std::string_view text, const StepReading& reading = {}) {
+  const auto log = parse_job_log(text, "log", reading);
   EXPECT_TRUE(log) << log.error().message();
   return log ? steps_of(*log) : LogSteps{};
 }
@@ -59,6 +59,9 @@ TEST(NamedTimes, HaveTheUnitThatTheirTimeStampsAllow) {
   EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 0.49e9);
   EXPECT_FALSE(steps.unit_assumed);
   EXPECT_NE(steps.how.find("time stamps"), std::string::npos);
+  // The unit that is given counts, also where the time stamps allow another.
+  EXPECT_DOUBLE_EQ(named_steps(text, TimeUnit::ms).steps[0].wall_ns, 0.49e6);
+  EXPECT_EQ(named_steps(text, TimeUnit::ms).how.find("time stamps"), std::string::npos);
   // Two lines are too few, and a unit in the line counts.
   EXPECT_DOUBLE_EQ(named_steps(text.substr(0, 2 * text.size() / 6)).steps[0].wall_ns, 0.49e6);
   std::string in_us = text;

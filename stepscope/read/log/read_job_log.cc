@@ -72,8 +72,8 @@ const WordScan& word_scan() {
 
 class LogReader {
  public:
-  LogReader(JobLog& log, TimeUnit assumed, const LinePattern* pattern = nullptr)
-      : state_{.log = log, .assumed = assumed}, pattern_(pattern) {}
+  LogReader(JobLog& log, const StepReading& reading, const LinePattern* pattern = nullptr)
+      : state_{.log = log, .reading = reading}, pattern_(pattern) {}
 
   // Takes whole lines.
   void feed(std::string_view text) {
@@ -292,7 +292,7 @@ Result<JobLog> read_lines(ByteSource& source, std::string_view path, const StepR
   const auto pattern = pattern_of(reading);
   if (!pattern) return pattern.error();
   JobLog log = empty_log();
-  LogReader reader(log, reading.unit, *pattern ? &**pattern : nullptr);
+  LogReader reader(log, reading, *pattern ? &**pattern : nullptr);
   std::uint64_t taken = 0;
   const auto take = [&](std::string_view block) -> Result<Done> {
     reader.feed(block);
@@ -320,7 +320,7 @@ struct LogFollower::State {
 
   JobLog log = empty_log();
   std::optional<LinePattern> pattern;
-  LogReader reader{log, TimeUnit::ms, pattern ? &*pattern : nullptr};
+  LogReader reader{log, {}, pattern ? &*pattern : nullptr};
 };
 
 LogFollower::LogFollower(std::optional<LinePattern> pattern)
@@ -375,7 +375,7 @@ Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
     if (auto taken = take_trainer_state(source, path, log); !taken) return taken.error();
   } else {
     log.text_bytes = text.size();
-    LogReader reader(log, reading.unit, *pattern ? &**pattern : nullptr);
+    LogReader reader(log, reading, *pattern ? &**pattern : nullptr);
     reader.feed(text);
     reader.finish();
   }

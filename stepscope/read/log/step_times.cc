@@ -179,7 +179,7 @@ std::optional<Result<StepTimes>> json_times(ByteSource& source, std::string_view
 
 Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
                                    const StepReading& reading) {
-  const TimeUnit assumed = reading.unit;
+  const TimeUnit assumed = reading.assumed();
   const auto as_log = [&]() -> Result<StepTimes> {
     const auto log = parse_job_log(text, path, reading);
     return log ? times_of(*log, path) : log.error();
@@ -294,7 +294,7 @@ Result<StepTimes> read_step_times(const std::string& path, const StepReading& re
   if (!source) return source.error();
   const std::string_view begin = head;
   auto times = json_times(**source, begin.substr(begin.starts_with("\xEF\xBB\xBF") ? 3 : 0), path,
-                          reading.unit);
+                          reading.assumed());
   if (const std::string damage = (*source)->damage(); times && !damage.empty())
     return Error{.what = damage, .file = path, .hint = "copy the file again"};
   if (times) return *std::move(times);

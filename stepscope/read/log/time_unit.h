@@ -10,6 +10,7 @@
 namespace stepscope {
 
 enum class TimeUnit : std::uint8_t { ns, us, ms, s };
+inline constexpr TimeUnit usual_unit = TimeUnit::ms;  // where nothing names another
 [[nodiscard]] std::string_view name_of(TimeUnit unit);
 [[nodiscard]] double ns_per(TimeUnit unit);
 [[nodiscard]] std::optional<TimeUnit> time_unit(std::string_view name);

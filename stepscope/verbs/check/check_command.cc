@@ -22,7 +22,7 @@ namespace {
 
 struct CheckFlags {
   CheckRequest request;
-  std::string unit = "ms";
+  std::string unit{};
   std::string recompute;
   OutputPaths out;
 };
@@ -64,7 +64,7 @@ void declare(CLI::App& app, CheckFlags& f) {
 // As understood. The errors say what is wrong and what to write.
 Result<CheckRequest> check_request(const CheckFlags& flags) {
   CheckRequest request = flags.request;
-  request.reading.unit = *time_unit(flags.unit);
+  request.reading.unit = time_unit(flags.unit);
   if (flags.recompute == "none") request.recompute = Recompute::none;
   if (flags.recompute == "selective") request.recompute = Recompute::selective;
   if (flags.recompute == "full") request.recompute = Recompute::full;

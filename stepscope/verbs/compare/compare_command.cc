@@ -33,7 +33,7 @@ struct CompareFlags {
   std::vector<std::string> commands;
   LaunchFlags launching{.launches = 3};
   std::string order;
-  std::string unit = "ms";
+  std::string unit{};
   std::string log_pattern;
   std::string step_annotation;
   std::string kernel_rules;

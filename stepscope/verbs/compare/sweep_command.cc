@@ -26,7 +26,7 @@ struct SweepFlags {
   std::string vary;
   std::vector<std::string> command;
   LaunchFlags launching{.launches = 2};
-  std::string unit = "ms";
+  std::string unit{};
   std::string log_pattern;
   std::string step_annotation;
   std::string kernel_rules;

@@ -20,6 +20,7 @@ void declare_launches(CLI::App& app, LaunchFlags& f, const char* what) {
 void declare_unit(CLI::App& app, std::string& unit) {
   as_choice(app.add_option("--unit", unit, "Unit of lists of step times whose header names none"),
             {"ns", "us", "ms", "s"})
+      ->default_str(std::string(name_of(usual_unit)))
       ->group("Inputs");
 }
 
@@ -32,7 +33,8 @@ void declare_log_pattern(CLI::App& app, std::string& pattern) {
 }
 
 StepReading reading_of(const std::string& unit, const std::string& pattern) {
-  StepReading reading(*time_unit(unit));
+  StepReading reading;
+  reading.unit = time_unit(unit);
   reading.pattern = pattern;
   return reading;
 }

@@ -20,7 +20,7 @@ namespace {
 
 struct RunsFlags {
   RunsRequest request;  // what needs no understanding is written here at once
-  std::string unit = "ms";
+  std::string unit{};
   StatisticsFlags statistics;
   std::string inconclusive = "fail";
   std::string restore;  // a run whose digests are wanted; empty: none
@@ -98,7 +98,7 @@ Result<RunsRequest> runs_request(const RunsFlags& f) {
     return Error{.what = "--out needs --restore",
                  .hint = "write stepscope runs DIR --restore RUN --out FOLDER"};
   RunsRequest r = f.request;
-  r.reading.steps.unit = *time_unit(f.unit);
+  r.reading.steps.unit = time_unit(f.unit);
   r.options.ratio.alpha = f.statistics.alpha;
   r.options.ratio.floor = f.statistics.floor;
   r.options.warm_up = f.statistics.warm_up;
