@@ -84,7 +84,7 @@ struct LogRecord {
   std::int32_t launch = 0;      // number of job starts in the log before this record
   std::int32_t skipped = 0;     // steps that were not applied
   std::int32_t not_finite = 0;  // steps with a loss that is not finite
-  std::int32_t epoch = -1;  // of lines that count their steps anew in each; -1: none in the line
+  std::int32_t epoch = -1;      // -1: none in the line
   std::int64_t iteration = -1;  // -1: none in the line
   std::int64_t of_steps = 0;    // last step of a progress bar
   std::optional<Ns> stamp{};    // time stamp of the line, on the calendar of its writer
@@ -194,6 +194,7 @@ struct LogSteps {
   // How often the numbers of the steps go back where no line names a launch or an epoch that
   // begins. The steps before and behind are of one launch.
   std::uint64_t numbered_anew = 0;
+  bool by_epoch = false;       // each epoch counts its steps anew (LogRecord::epoch)
   bool steps_rounded = false;  // the numbers of steps that times are means of are approximate
   // The log gives rates and no time of a step: each `wall_ns` is the time of one token of a device.
   bool of_tokens = false;

@@ -21,14 +21,10 @@ bool take_composer_head(const LogLine& line, LogState& state) {
   const std::size_t slash = std::min(inside.find('/'), inside.size());
   const auto batch = clean_integer(inside.substr(0, slash));
   if (inside.size() == place.size() || !batch || *batch < 0) return false;
-  constexpr std::int64_t most = 1'000'000'000'000;
-  const auto total = clean_integer(inside.substr(std::min(slash + 1, inside.size())));
-  const auto epoch = clean_number_behind(line.text.substr(0, at), "[epoch=", "]");
   LogRecord& record = state.open[&composer_log.tool];
   record.rank = line.rank;
-  record.iteration = std::min(*batch, most);
-  if (total && *total > 0 && *total < most && epoch && *epoch >= 1 && *epoch < 1e6)
-    record.iteration += (static_cast<std::int64_t>(*epoch) - 1) * *total;
+  record.epoch = epoch_of_line(line.text);
+  record.iteration = *batch;
   record.stamp = stamp_of_line(line.text);
   return true;
 }

@@ -10,7 +10,6 @@
 
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/log/log_dialect.h"
-#include "stepscope/read/log/step_number.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
@@ -34,24 +33,16 @@ std::optional<double> amount_of_key(std::string_view line, std::string_view key)
   return clean_number(value_of_key(line, key));
 }
 
-// The number of "12", 12 or "12/500".
-StepNumber number_of_row(std::string_view line) {
+// The number of "12", 12 or "12/500"; -1 without one.
+std::int64_t number_of_row(std::string_view line) {
   constexpr std::array<std::string_view, 6> keys = {
       "global_step", "global_step/max_steps", "current_steps", "step", "iteration", "iter"};
-  StepNumber step;
   for (const std::string_view key : keys) {
     const std::string_view value = value_of_key(line, key);
-    const std::string_view number = value.substr(0, value.find('/'));
-    const auto whole = clean_integer(number);
-    if (!whole || *whole < 0) continue;
-    step.number = *whole;
-    if (number.size() < value.size())
-      step.of = clean_integer(value.substr(number.size() + 1)).value_or(0);
-    break;
+    const auto number = clean_integer(value.substr(0, value.find('/')));
+    if (number && *number >= 0) return *number;
   }
-  if (const auto epoch = clean_integer(value_of_key(line, "epoch")); epoch && *epoch >= 0)
-    step.epoch = *epoch;
-  return step;
+  return -1;
 }
 
 // Takes "5:14:24" or "14:24", whose first number is `first`.
@@ -95,12 +86,7 @@ std::optional<double> seconds_of(std::string_view text) {
   return any ? std::optional(seconds) : std::nullopt;
 }
 
-// What the rows of one rank had before.
-struct RowsBefore {
-  EpochCount count{};
-  std::optional<double> elapsed{};
-};
-using JsonRows = std::map<std::int32_t, RowsBefore>;
+using ElapsedTimes = std::map<std::int32_t, std::optional<double>>;  // of the last row, by rank
 
 // A time since the begin is in whole seconds: over less than this its differences say little.
 constexpr double least_elapsed_s = 20;
@@ -122,23 +108,24 @@ bool take_json_row(const LogLine& line, LogState& state) {
     return true;
   }
   if (has_value(mode) && mode != "train") return false;
-  const StepNumber number = number_of_row(row);
+  const std::int64_t number = number_of_row(row);
   const auto elapsed = seconds_of(value_of_key(row, "elapsed_time"));
   const auto time = amount_of_key(row, "time");
   const auto data = amount_of_key(row, "data_time");
   const bool timed = time && *time > 0 && std::isfinite(*time);
-  if (number.number < 0 || (!elapsed && !timed)) return false;
+  if (number < 0 || (!elapsed && !timed)) return false;
   std::any& kept = state.kept[&json_lines_log.tool];
-  if (!kept.has_value()) kept = JsonRows();
-  RowsBefore& before = std::any_cast<JsonRows&>(kept)[line.rank];
-  if (elapsed && before.elapsed && *elapsed < *before.elapsed) {
+  if (!kept.has_value()) kept = ElapsedTimes();
+  std::optional<double>& before = std::any_cast<ElapsedTimes&>(kept)[line.rank];
+  if (elapsed && before && *elapsed < *before) {
     state.begin_launch();
-    before.elapsed.reset();
+    before.reset();
   }
   const bool evaluated = has_value(value_of_key(row, "eval_loss"));
   LogRecord& record = state.add(json_lines_log.tool, line);
   record.evaluated = record.evaluated || evaluated;
-  record.iteration = continued(before.count, number);
+  record.epoch = epoch_of_line(row);
+  record.iteration = number;
   for (const std::string_view key : {"loss", "total_loss"})
     if (const auto loss = amount_of_key(row, key); loss && !record.loss) set_loss(record, loss);
   if (timed) {
@@ -149,9 +136,9 @@ bool take_json_row(const LogLine& line, LogState& state) {
     state.time(json_lines_log.tool, "data_time", *data * 1e3);
     if (const auto mib = amount_of_key(row, "memory")) record.memory_bytes = *mib * 1024 * 1024;
   }
-  if (elapsed && (evaluated || !before.elapsed || *elapsed - *before.elapsed >= least_elapsed_s)) {
+  if (elapsed && (evaluated || !before || *elapsed - *before >= least_elapsed_s)) {
     record.elapsed_s = *elapsed;
-    before.elapsed = elapsed;
+    before = elapsed;
   }
   count_line(state.log, json_lines_log.tool);
   return true;

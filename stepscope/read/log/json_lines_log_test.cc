@@ -90,7 +90,7 @@ TEST(JsonLines, WithATimeOfTheDataAreInSeconds) {
       R"(, "time": 1.0})"
       "\n";
   const JsonSteps steps = steps_of_rows(text);
-  EXPECT_EQ(steps.numbers, (std::vector<std::int64_t>{50, 100, 150}));
+  EXPECT_EQ(steps.numbers, (std::vector<std::int64_t>{50, 100, 50}));
   EXPECT_EQ(steps.seconds, (std::vector<double>{2, 0.5, 1}));
   EXPECT_EQ(steps.causes, (std::vector<std::string>{"", "", "eval"}));
   EXPECT_FALSE(steps.unit_assumed);

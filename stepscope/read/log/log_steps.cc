@@ -42,11 +42,14 @@ class StepPlacing {
   void take(std::size_t index) {
     const LogRecord& r = log_.records[index];
     RankPlace& place = places_[r.rank];
-    const bool next_epoch = place.any && place.epoch >= 0 && r.epoch > place.epoch;
-    const bool again =
-        place.any && r.iteration >= 0 && r.iteration < place.iteration && !next_epoch;
+    const bool counted = place.any && r.iteration >= 0;
+    const bool next_epoch =
+        counted && place.epoch >= 0 && r.epoch > place.epoch && r.iteration <= place.iteration;
+    const bool again = counted && !next_epoch &&
+                       (r.iteration < place.iteration || (r.epoch >= 0 && r.epoch < place.epoch));
     const bool back = place.any && (r.launch != place.launch || again);
     if (back) ++place.segment;
+    out.by_epoch = out.by_epoch || next_epoch;
     // The lines of a program do not say whether a launch or an epoch begins.
     if (back && r.launch == place.launch && !dialect_.is_tool) untold_.insert(place.segment);
     const RankPlace before = place;

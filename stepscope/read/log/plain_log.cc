@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <any>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -52,8 +51,6 @@ bool take_stepscope_record(const LogLine& line, LogState& state) {
   return true;
 }
 
-using EpochCounts = std::map<std::int32_t, EpochCount>;  // by rank
-
 // "step 3: step_time_ms=12.5", also as JSON.
 bool take_named_time(const LogLine& line, LogState& state) {
   const auto time = named_time(line.text, state.reading.assumed());
@@ -64,12 +61,10 @@ bool take_named_time(const LogLine& line, LogState& state) {
     state.note("times_shorter_than_their_parts");
     return false;
   }
-  std::any& kept = state.kept[&program_log.tool];
-  if (!kept.has_value()) kept = EpochCounts();
   LogRecord& record = state.add(program_log.tool, line);
   record.wall_ns = time->ns;
-  record.iteration =
-      continued(std::any_cast<EpochCounts&>(kept)[line.rank], number_of_step(line.text));
+  record.epoch = epoch_of_line(line.text);
+  record.iteration = number_of_step(line.text);
   record.unit_assumed = time->unit_assumed;
   // Stamps settle the unit that neither the line nor the user names.
   if (time->unit_assumed && !state.reading.unit) record.stamp = stamp_of_line(line.text);

@@ -29,8 +29,9 @@ TEST(NamedTimes, OfTwoEpochsAreStepsOfOneLaunch) {
       before + "1.000 | my.trainer:after_iter:238 - epoch: 4/9, iter: 90/100, iter_time: 0.5s\n" +
       before + "6.000 | my.trainer:after_iter:238 - epoch: 4/9, iter: 100/100, iter_time: 0.5s\n" +
       before + "9.000 | my.trainer:after_iter:238 - epoch: 5/9, iter: 10/100, iter_time: 0.6s\n");
-  EXPECT_EQ(numbers_of(steps), (std::vector<std::int64_t>{90, 100, 110}));
+  EXPECT_EQ(numbers_of(steps), (std::vector<std::int64_t>{90, 100, 10}));
   EXPECT_EQ(steps.launches.size(), 1U);
+  EXPECT_TRUE(steps.by_epoch);
   EXPECT_FALSE(steps.unit_assumed);
 }
 

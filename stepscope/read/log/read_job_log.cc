@@ -342,8 +342,8 @@ std::vector<LogStep> LogFollower::take_steps() {
       if (step.record < next_record_) continue;
       const std::int32_t epoch =
           step.record < log.records.size() ? log.records[step.record].epoch : -1;
-      const bool again = step.cause == restart_cause || step.cause == numbered_anew_cause ||
-                         (all.tool == &pattern_log.tool && epoch > last_epoch_);
+      const bool again =
+          step.cause == restart_cause || step.cause == numbered_anew_cause || epoch > last_epoch_;
       if (step.iteration >= 0 && step.iteration <= last_iteration_ && !again) continue;
       if (step.iteration >= 0) last_iteration_ = step.iteration;
       last_epoch_ = epoch;

@@ -207,13 +207,13 @@ std::string means_in_words(const LogSteps& steps) {
                      most.steps);
 }
 
-// "step 50", "step 50 of epoch 2" where each epoch counts its steps anew.
+// "step 50", "step 50 of epoch 2".
 std::string place_in_words(const LogFacts& r, const LogStep& step) {
-  const bool program = r.steps.tool->name == "pattern";
   const std::int32_t epoch =
       step.record < r.log.records.size() ? r.log.records[step.record].epoch : -1;
-  return program && epoch >= 0 ? fmt::format("{} of epoch {}", step_name(step.iteration), epoch)
-                               : step_name(step.iteration);
+  return r.steps.by_epoch && epoch >= 0
+             ? fmt::format("{} of epoch {}", step_name(step.iteration), epoch)
+             : step_name(step.iteration);
 }
 
 std::string source_line(const LogFacts& r) {
