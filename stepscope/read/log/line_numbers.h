@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers in a line of a log, and what names them (pattern_offer.h).
+// The numbers in a line of a log, and what names them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -44,6 +45,11 @@ struct LineNumber {
 
 // The instant of a line: its time stamp, or the clock time near its begin.
 [[nodiscard]] std::optional<Ns> instant_of_line(std::string_view line);
+
+// The number of the step that a line reports on: "step 12", "iter: 12/500", "\"global_step\": 12".
+// Its name begins a word that is no part of a source's place ("trainer:after_iter:238"). -1 without
+// a number.
+[[nodiscard]] std::int64_t number_of_step(std::string_view line);
 
 // With one blank for several.
 [[nodiscard]] std::string one_blank(std::string_view text);

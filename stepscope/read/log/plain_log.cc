@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/log/line_numbers.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/settled_unit.h"
-#include "stepscope/read/log/step_number.h"
 #include "stepscope/read/log/step_parts.h"
 #include "stepscope/read/log/step_table.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/read/log/step_number.h"
+#include "stepscope/read/log/line_numbers.h"
 
 #include <gtest/gtest.h>
 
