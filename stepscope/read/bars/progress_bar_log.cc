@@ -11,24 +11,11 @@
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/bars/bar_steps.h"
 #include "stepscope/read/bars/bar_work.h"
+#include "stepscope/read/log/duration_text.h"
 #include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
 namespace {
-
-// "01:23", "1:02:03" in seconds.
-std::optional<double> clock_time(std::string_view text) {
-  double seconds = 0;
-  for (bool more = true; more;) {
-    const std::size_t colon = text.find(':');
-    more = colon != std::string_view::npos;
-    const auto part = clean_integer(text.substr(0, colon));
-    if (!part || *part < 0 || *part > 1'000'000) return std::nullopt;
-    seconds = seconds * 60 + static_cast<double>(*part);
-    if (more) text.remove_prefix(colon + 1);
-  }
-  return seconds;
-}
 
 // The epoch of a bar that begins anew with each: "Epoch 3:", "Epoch 3/10:", "   3/400   17.9G …" of
 // YOLO. -1 without one.
@@ -110,7 +97,7 @@ std::optional<TqdmBar> bar_at(std::string_view text, std::size_t open) {
   const std::string_view inside = text.substr(open + 1);
   const std::size_t left = inside.find('<');
   if (left == std::string_view::npos) return std::nullopt;
-  const auto elapsed = clock_time(trimmed(inside.substr(0, left)));
+  const auto elapsed = seconds_of_duration(trimmed(inside.substr(0, left)));
   std::string_view before = trimmed(text.substr(0, open));
   const std::string_view total_digits = digits_at_end(before);
   before.remove_suffix(total_digits.size());
@@ -187,7 +174,7 @@ bool take_rich_bar(const LogLine& line, LogState& state) {
   std::string_view behind = line.text.substr(middle + dot.size(), speed - middle - dot.size());
   std::string_view before = line.text.substr(0, middle);
   const auto rate = clean_number(take_last_word(behind));
-  const auto elapsed = clock_time(take_last_word(before));
+  const auto elapsed = seconds_of_duration(take_last_word(before));
   const std::string_view place = take_last_word(before);
   const std::size_t slash = place.find('/');
   if (!rate || !elapsed || slash == std::string_view::npos) return false;
@@ -241,7 +228,7 @@ bool take_loggable_bar(const LogLine& line, LogState& state) {
   const std::size_t elapsed_at = text.find(" elapsed:");
   if (!done || *done < 1 || elapsed_at == std::string_view::npos) return false;
   const std::string_view clock = text.substr(elapsed_at + 9);
-  const auto elapsed = clock_time(clock.substr(0, clock.find(' ')));
+  const auto elapsed = seconds_of_duration(clock.substr(0, clock.find(' ')));
   if (!elapsed) return false;
   if (const char* const work = other_work(before)) {
     state.note(work);

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "stepscope/base/number_text.h"
 #include "stepscope/read/bars/bar_steps.h"
 #include "stepscope/read/bytes/json_members.h"
+#include "stepscope/read/log/duration_text.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/time_unit.h"
 
@@ -29,24 +29,6 @@ std::string_view dict_text(std::string_view dict, std::string_view key) {
 // The value of a Python dict's key: a number, possibly in quotes.
 std::optional<double> value_of(std::string_view dict, std::string_view key) {
   return clean_number(dict_text(dict, key));
-}
-
-// "1h 2m 3s" in seconds (format_time of ms-swift).
-std::optional<double> spelled_time(std::string_view text) {
-  double seconds = 0;
-  constexpr std::string_view units = "dhms";
-  constexpr std::array<double, 4> unit_s = {86400, 3600, 60, 1};
-  std::size_t next = 0;
-  for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
-    const auto count = take_number<std::int64_t>(text);
-    const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.front(), next);
-    if (!count || *count < 0 || *count > 1'000'000'000 || unit == std::string_view::npos)
-      return std::nullopt;
-    seconds += static_cast<double>(*count) * unit_s[unit];
-    next = unit + 1;
-    text.remove_prefix(1);
-  }
-  return next > 0 ? std::optional(seconds) : std::nullopt;
 }
 
 // The number of the step in a dict, where a callback adds it: ms-swift's '15/1000', 'step'. -1
@@ -115,7 +97,7 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   set_loss(record, loss);
   record.iteration = step_of(dict);
   if (record.iteration >= 0) record.stamp = stamp_of_line(line.text);
-  record.elapsed_s = spelled_time(dict_text(dict, "'elapsed_time':"));
+  record.elapsed_s = seconds_of_duration(dict_text(dict, "'elapsed_time':"));
   for (const LogField& field : dict_fields) {
     const auto value = value_of(dict, field.name);
     if (value && *value > 0) set_amount(record, field, value);

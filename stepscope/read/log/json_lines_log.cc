@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <any>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
 
-#include "stepscope/base/number_text.h"
+#include "stepscope/read/log/duration_text.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/step_table.h"
 
@@ -45,47 +44,6 @@ std::int64_t number_of_row(std::string_view line) {
   return -1;
 }
 
-// Takes "5:14:24" or "14:24", whose first number is `first`.
-std::optional<double> clock_seconds(std::string_view& text, double first) {
-  double seconds = first;
-  for (int parts = 1; text.starts_with(':'); ++parts) {
-    text.remove_prefix(1);
-    const auto next = take_number<double>(text);
-    if (!next || !(*next >= 0 && *next < 60) || parts == 3) return std::nullopt;
-    seconds = seconds * 60 + *next;
-  }
-  return seconds;
-}
-
-// "5:14:24", "1 day, 5:14:24" (Python's timedelta), "1d 2h 3m 4s", "1m29s".
-std::optional<double> seconds_of(std::string_view text) {
-  double seconds = 0;
-  bool any = false;
-  for (text = trimmed(text); !text.empty(); any = true) {
-    const auto number = take_number<double>(text);
-    if (!number || !(*number >= 0)) return std::nullopt;
-    if (text.starts_with(':')) {
-      const auto clock = clock_seconds(text, *number);
-      if (!clock) return std::nullopt;
-      seconds += *clock;
-    } else {
-      text = trimmed(text);
-      const std::string_view unit = letters_of(text);
-      text.remove_prefix(unit.size());
-      const double factor = unit == "s"                                      ? 1
-                            : unit == "m"                                    ? 60
-                            : unit == "h"                                    ? 3600
-                            : unit == "d" || unit == "day" || unit == "days" ? 86400
-                                                                             : 0;
-      if (factor == 0) return std::nullopt;
-      seconds += *number * factor;
-    }
-    if (text.starts_with(',')) text.remove_prefix(1);
-    text = trimmed(text);
-  }
-  return any ? std::optional(seconds) : std::nullopt;
-}
-
 using ElapsedTimes = std::map<std::int32_t, std::optional<double>>;  // of the last row, by rank
 
 // A time since the begin is in whole seconds: over less than this its differences say little.
@@ -109,7 +67,7 @@ bool take_json_row(const LogLine& line, LogState& state) {
   }
   if (has_value(mode) && mode != "train") return false;
   const std::int64_t number = number_of_row(row);
-  const auto elapsed = seconds_of(value_of_key(row, "elapsed_time"));
+  const auto elapsed = seconds_of_duration(value_of_key(row, "elapsed_time"));
   const auto time = amount_of_key(row, "time");
   const auto data = amount_of_key(row, "data_time");
   const bool timed = time && *time > 0 && std::isfinite(*time);
