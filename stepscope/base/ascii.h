@@ -8,6 +8,12 @@
 namespace stepscope {
 
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+[[nodiscard]] constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
+// True for what names in programs consist of.
+[[nodiscard]] constexpr bool is_word_letter(char c) { return is_alphanumeric(c) || c == '_'; }
 [[nodiscard]] constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 // True for blanks and line ends.
 [[nodiscard]] constexpr bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/binding/parameters.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/face/help/flag_view.h"
@@ -35,8 +36,6 @@ const Views& views_of(std::string_view verb) {
   const auto found = all.find(verb);
   return found == all.end() ? none : found->second;
 }
-
-bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 // "N", "NAME", "A:B", "FILE": what stands for a value.
 bool is_placeholder(std::string_view word) {
@@ -94,7 +93,7 @@ bool is_value(const FlagView& flag, std::string_view word, std::string_view afte
   if (is_place(word) || is_placeholder(word)) return true;
   if (std::isdigit(static_cast<unsigned char>(word.front())) != 0) return true;
   if (std::ranges::find(flag.choices, word) != flag.choices.end()) return true;
-  return word.find_first_of("=:@_/.") != std::string_view::npos && is_letter(word.front());
+  return word.find_first_of("=:@_/.") != std::string_view::npos && is_alphanumeric(word.front());
 }
 
 // "tp=8", of a switch "layers=True".
@@ -231,7 +230,7 @@ std::optional<std::string> take_command(std::string_view& text) {
 // Takes "--flag VALUE" or "--flag=VALUE" from the begin of a text.
 std::optional<std::string> take_flag(std::string_view verb, std::string_view& text) {
   std::size_t end = 2;
-  while (end < text.size() && (is_letter(text[end]) || text[end] == '-')) ++end;
+  while (end < text.size() && (is_alphanumeric(text[end]) || text[end] == '-')) ++end;
   const std::string_view name = text.substr(2, end - 2);
   const auto flag = python_flag(verb, name);
   std::string_view rest = text.substr(end);

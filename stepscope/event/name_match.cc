@@ -11,12 +11,11 @@
 #include <span>
 #include <string>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 namespace {
-
-bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 // The end of `word` in `text` where it first matches from `from` on, or npos; with `here`, only at
 // `from`. A '|' at an end of the word is an edge: no letter or digit is next to it. A '$' at its
@@ -255,8 +254,7 @@ bool is_backend_annotation(std::string_view name) {
   if (colon == std::string_view::npos || colon + 1 >= name.size() || name[colon + 1] == ':')
     return false;
   const std::string_view backend = name.substr(0, colon);
-  const bool letters =
-      std::ranges::all_of(backend, [](unsigned char c) { return std::isalpha(c) != 0; });
+  const bool letters = std::ranges::all_of(backend, is_letter);
   return letters && (backend.find("ccl") != std::string_view::npos || backend == "gloo" ||
                      backend == "mpi" || backend == "ucc");
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 
@@ -12,8 +11,6 @@
 
 namespace stepscope {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // The last identifier of the arguments that says what is computed: PyTorch's functors, and the
 // functions whose lambdas its elementwise kernels run.
@@ -27,7 +24,7 @@ std::string_view telling_word(std::string_view arguments) {
   std::string_view found;
   for (std::size_t p = 0; p < arguments.size();) {
     std::size_t end = p;
-    while (end < arguments.size() && is_word(arguments[end])) ++end;
+    while (end < arguments.size() && is_word_letter(arguments[end])) ++end;
     const std::string_view word = arguments.substr(p, end - p);
     if (is_telling(word)) found = word;
     p = std::max(end, p + 1);
@@ -175,7 +172,7 @@ std::vector<std::string_view> words_of(std::string_view name) {
   std::vector<std::string_view> words;
   for (std::size_t p = 0; p < name.size();) {
     std::size_t end = p;
-    while (end < name.size() && is_word(name[end]) && name[end] != '_') ++end;
+    while (end < name.size() && is_word_letter(name[end]) && name[end] != '_') ++end;
     if (end > p) words.push_back(name.substr(p, end - p));
     p = std::max(end, p + 1);
   }

@@ -9,10 +9,6 @@
 namespace stepscope {
 namespace {
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 template <class Number>
 bool read_range(std::string_view text, int base, Number& first, Number& last) {
   const auto one = [base](std::string_view part, Number& n) {
@@ -35,10 +31,10 @@ bool holds_words(const FramePattern& p, std::string_view text) {
   for (std::size_t at = text.find(p.words); at != std::string_view::npos;
        at = text.find(p.words, at + 1)) {
     const std::size_t end = at + p.words.size();
-    const bool begins =
-        p.open_begin || at == 0 || !is_word(text[at - 1]) || !is_word(p.words.front());
-    const bool ends =
-        p.open_end || end == text.size() || !is_word(text[end]) || !is_word(p.words.back());
+    const bool begins = p.open_begin || at == 0 || !is_word_letter(text[at - 1]) ||
+                        !is_word_letter(p.words.front());
+    const bool ends = p.open_end || end == text.size() || !is_word_letter(text[end]) ||
+                      !is_word_letter(p.words.back());
     if (begins && ends) return true;
   }
   return false;
@@ -110,8 +106,8 @@ std::uint32_t FramePatterns::add(const FramePattern& pattern) {
   const std::uint32_t number = size();
   patterns_.push_back(pattern);
   const std::string& words = pattern.words;
-  const auto begin = std::ranges::find_if(words, is_word);
-  const auto end = std::find_if_not(begin, words.end(), is_word);
+  const auto begin = std::ranges::find_if(words, is_word_letter);
+  const auto end = std::find_if_not(begin, words.end(), is_word_letter);
   const bool whole = begin != end && !(pattern.open_begin && begin == words.begin()) &&
                      !(pattern.open_end && end == words.end());
   if (whole)
@@ -130,8 +126,8 @@ void FramePatterns::match(const Frame& frame, int line, std::vector<std::uint32_
   };
   try_all(others_);
   for (auto begin = function.begin(); begin != function.end();) {
-    begin = std::find_if(begin, function.end(), is_word);
-    const auto end = std::find_if_not(begin, function.end(), is_word);
+    begin = std::find_if(begin, function.end(), is_word_letter);
+    const auto end = std::find_if_not(begin, function.end(), is_word_letter);
     if (begin != end)
       if (const auto found = by_word_.find(std::string(begin, end)); found != by_word_.end())
         try_all(found->second);

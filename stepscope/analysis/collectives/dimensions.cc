@@ -14,9 +14,8 @@ namespace {
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0) {
-      words.back() += static_cast<char>(std::tolower(byte));
+    if (is_alphanumeric(c)) {
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else if (!words.back().empty()) {
       words.emplace_back();
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "stepscope/analysis/work/op_inputs.h"
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/byte_size.h"
 #include "stepscope/base/number_text.h"
 
@@ -82,7 +83,6 @@ std::optional<Bytes> message_bytes(CollectiveKind kind, const MessageElements& e
 std::optional<NamedSize> size_in_name(std::string_view name) {
   constexpr std::array<std::string_view, 6> units = {"KB", "MB", "GB", "KiB", "MiB", "GiB"};
   constexpr std::string_view digits = "0123456789.";
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   std::optional<NamedSize> found;
   for (std::size_t at = 0; (at = name.find_first_of(digits, at)) != std::string_view::npos;) {
     const std::size_t end = std::min(name.find_first_not_of(digits, at), name.size());

@@ -2,11 +2,11 @@
 #include "stepscope/analysis/ranks/gpu_match.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <set>
 #include <vector>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -38,9 +38,7 @@ bool same_host(std::string_view a, std::string_view b) {
 
 // Whether a path has the word, with no letter or digit next to it.
 bool names_word(std::string_view path, std::string_view word) {
-  const auto inner = [&](std::size_t at) {
-    return at < path.size() && std::isalnum(static_cast<unsigned char>(path[at])) != 0;
-  };
+  const auto inner = [&](std::size_t at) { return at < path.size() && is_alphanumeric(path[at]); };
   for (std::size_t at = path.find(word); at != std::string_view::npos; at = path.find(word, at + 1))
     if ((at == 0 || !inner(at - 1)) && !inner(at + word.size())) return true;
   return false;

@@ -240,7 +240,7 @@ std::string_view iteration_part(std::string_view text) {
 bool names_step(std::string_view text, std::string_view wanted) {
   if (text.substr(0, wanted.size()) != wanted || wanted.empty()) return false;
   if (text.size() == wanted.size() || text[wanted.size()] == '#') return true;
-  const bool before_number = std::isalnum(static_cast<unsigned char>(wanted.back())) == 0;
+  const bool before_number = !is_alphanumeric(wanted.back());
   return before_number ? is_digit(text[wanted.size()])
                        : number_behind(text, wanted.size()).has_value();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/analysis/work/range_names.h"
 
-#include <cctype>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -29,8 +28,6 @@ struct Alike {
   Seen seen;
   bool recurs = false;  // a name of it comes in two steps
 };
-
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 // By StringId, for ranges with a number.
 std::vector<Seen> steps_of_names(const Trace& trace, const RankIndex& rank,

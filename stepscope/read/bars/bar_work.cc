@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/read/log/log_line.h"
@@ -45,8 +44,6 @@ constexpr std::array work_words = {
     WorkWord{"grouping", of_data},        WorkWord{"shuffling", of_data},
 };
 
-bool is_word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
 // Whether a letter joins words: "eval.py", "/data/test", "val_loss=0.3".
 bool joins_words(char c) { return std::string_view("_./\\-=").find(c) != std::string_view::npos; }
 
@@ -63,7 +60,7 @@ const char* other_work(std::string_view description) {
   bool training = false;
   for (std::size_t at = 0; at < description.size();) {
     std::size_t end = at;
-    while (end < description.size() && is_word_letter(description[end])) ++end;
+    while (end < description.size() && is_alphanumeric(description[end])) ++end;
     if (end == at) {
       ++at;
       continue;

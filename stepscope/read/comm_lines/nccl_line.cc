@@ -85,10 +85,8 @@ std::optional<std::size_t> find_device(std::string_view before, NcclSaying& into
       into.device = device;
       std::string_view rest = before;
       const std::string_view host = take_last_word(rest);
-      const bool name = std::ranges::all_of(host, [](char c) {
-        return is_digit(c) || c == '-' || c == '.' || c == '_' || (c >= 'a' && c <= 'z') ||
-               (c >= 'A' && c <= 'Z');
-      });
+      const bool name = std::ranges::all_of(
+          host, [](char c) { return is_word_letter(c) || c == '-' || c == '.'; });
       const bool digits = std::ranges::all_of(host, [](char c) { return is_digit(c) || c == '.'; });
       if (host.empty() || !name || digits) return before.size();
       into.host = host;
@@ -143,9 +141,7 @@ std::string_view operation_of(std::string_view call) {
   const std::size_t end = type ? type->find_first_of(",)") : std::string_view::npos;
   if (end == std::string_view::npos) return {};
   const std::string_view word = type->substr(0, end);
-  const bool whole = std::ranges::all_of(word, [](char c) {
-    return is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-  });
+  const bool whole = std::ranges::all_of(word, is_word_letter);
   return whole ? word : std::string_view();
 }
 
@@ -373,14 +369,12 @@ bool is_cut_status(std::string_view line) {
 }
 
 void join_cut_line(std::string& line, std::string_view next) {
-  const auto word = [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
   if (!line.empty() && !next.empty()) {
     const auto work = behind(line, "WorkNCCL(");
     const bool inside = work && work->find(')') == std::string_view::npos;
     const bool digits = is_digit(line.back()) && is_digit(next.front());
-    const bool glued = word(line.back()) && word(next.front()) && (inside || digits);
+    const bool glued =
+        is_word_letter(line.back()) && is_word_letter(next.front()) && (inside || digits);
     if (!glued && line.back() != ' ') line += ' ';
   }
   line += next;

@@ -40,13 +40,11 @@ std::optional<MpirunTag> mpirun_tag(std::string_view line) {
   return MpirunTag{.rank = *rank, .text = line.substr(end + 2)};
 }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // The name at the front, of letters as hosts and containers have them.
 std::string_view name_at(std::string_view line) {
   std::size_t end = 0;
   while (end < line.size() && end < longest_name &&
-         (is_letter(line[end]) || is_digit(line[end]) || contains("-_.", line.substr(end, 1))))
+         (is_alphanumeric(line[end]) || contains("-_.", line.substr(end, 1))))
     ++end;
   return line.substr(0, end);
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 
 #include "stepscope/base/ascii.h"
@@ -14,8 +13,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t most_numbers = 64;  // of a line
-
-bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 char at_or_blank(std::string_view text, std::size_t at) {
   return at < text.size() ? text[at] : ' ';
@@ -31,7 +28,7 @@ bool joins(std::string_view line, std::size_t at) {
 // Where the number at `at` begins with its sign. A sign behind a letter joins words.
 std::size_t with_sign(std::string_view line, std::size_t at) {
   if (at == 0 || (line[at - 1] != '-' && line[at - 1] != '+')) return at;
-  const bool joined = at > 1 && (is_name_letter(line[at - 2]) || line[at - 2] == line[at - 1] ||
+  const bool joined = at > 1 && (is_word_letter(line[at - 2]) || line[at - 2] == line[at - 1] ||
                                  line[at - 2] == ']' || line[at - 2] == ')');
   return joined ? at : at - 1;
 }
@@ -41,7 +38,7 @@ std::string_view without_unit(std::string_view text) {
   const std::size_t end = text.find_first_of(" \t", text.starts_with(' ') ? 1 : 0);
   if (end == std::string_view::npos) return text;
   const std::string_view word = trimmed(text.substr(0, end));
-  const bool more = std::ranges::any_of(text.substr(end), is_name_letter);
+  const bool more = std::ranges::any_of(text.substr(end), is_word_letter);
   return more && (contains(word, "/s") || unit_behind(word)) ? text.substr(end) : text;
 }
 
@@ -69,9 +66,9 @@ std::optional<Ns> clock_at(std::string_view line, std::size_t at) {
 bool begins_word(std::string_view line, std::size_t at) {
   if (at == 0) return true;
   const char before = line[at - 1];
-  if (is_name_letter(before)) return false;
+  if (is_word_letter(before)) return false;
   const bool of_place = before == '.' || before == ':';
-  return !of_place || at < 2 || !is_name_letter(line[at - 2]);
+  return !of_place || at < 2 || !is_word_letter(line[at - 2]);
 }
 
 struct CountedStep {
@@ -111,7 +108,7 @@ std::vector<LineNumber> numbers_of_line(std::string_view line) {
   std::vector<LineNumber> numbers;
   std::size_t at = 0;
   while (at < line.size() && numbers.size() < most_numbers) {
-    if (!is_digit(line[at]) || (at > 0 && is_name_letter(line[at - 1]))) {
+    if (!is_digit(line[at]) || (at > 0 && is_word_letter(line[at - 1]))) {
       ++at;
       continue;
     }
@@ -181,7 +178,7 @@ bool has_any_word(std::string_view name, std::initializer_list<std::string_view>
   std::size_t begin = 0;
   while (begin < name.size()) {
     std::size_t end = begin;
-    while (end < name.size() && std::isalnum(static_cast<unsigned char>(name[end])) != 0) ++end;
+    while (end < name.size() && is_alphanumeric(name[end])) ++end;
     if (std::ranges::find(words, name.substr(begin, end - begin)) != words.end()) return true;
     begin = end + 1;
   }
@@ -200,7 +197,7 @@ std::optional<Ns> instant_of_line(std::string_view line) {
   if (const auto stamp = stamp_of_line(line)) return stamp;
   constexpr std::size_t near = 40;
   for (std::size_t at = 0; at < std::min(near, line.size()); ++at) {
-    if (!is_digit(line[at]) || (at > 0 && (is_name_letter(line[at - 1]) || line[at - 1] == ':')))
+    if (!is_digit(line[at]) || (at > 0 && (is_word_letter(line[at - 1]) || line[at - 1] == ':')))
       continue;
     const auto clock = clock_at(line, at);
     if (!clock) continue;

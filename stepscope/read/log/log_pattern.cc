@@ -125,10 +125,7 @@ void take_named_timers(const LogTool& tool, const LogPattern& pattern, std::stri
 }
 
 // A letter of a longer name: "timing_s/step:" is not the step's number.
-bool belongs_to_name(char c) {
-  const char low = static_cast<char>(c | 0x20);
-  return is_digit(c) || (low >= 'a' && low <= 'z') || c == '_' || c == '/';
-}
+bool belongs_to_name(char c) { return is_word_letter(c) || c == '/'; }
 
 LogRecord* cut(LogState& state) {
   state.note("records_cut");

@@ -2,7 +2,6 @@
 #include "stepscope/read/log/pattern_offer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -247,8 +246,7 @@ std::string_view words_before(const RepeatedLine& kind, std::span<const LineNumb
 std::string words_between(const RepeatedLine& kind, std::span<const LineNumber> slots,
                           std::size_t first, std::size_t second) {
   const auto has_letters = [](std::string_view text) {
-    return std::ranges::any_of(
-        text, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
+    return std::ranges::any_of(text, is_letter);
   };
   const std::string words = one_blank(words_before(kind, slots, second, first));
   if (has_letters(words)) return "* " + words;

@@ -102,10 +102,7 @@ double longest_named_part(std::string_view line, TimeUnit assumed) {
     std::size_t end = at;
     while (end > 0 && (is_blank(line[end - 1]) || line[end - 1] == '"')) --end;
     std::size_t begin = end;
-    const auto in_name = [&](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-    };
-    while (begin > 0 && in_name(line[begin - 1])) --begin;
+    while (begin > 0 && is_word_letter(line[begin - 1])) --begin;
     const auto part = step_part_column(line.substr(begin, end - begin));
     // Communication may be a sum over streams, and data may be loaded during the step.
     if (!part || (part->kind != StepPartKind::computation && part->kind != StepPartKind::optimizer))

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -24,8 +23,6 @@ constexpr std::array<std::string_view, 9> names = {"step_time", "iteration_time"
                                                    "duration",  "elapsed",        "time"};
 constexpr std::string_view needs_unit = "step";
 constexpr std::size_t most_columns = 1000;  // of JSON, whose rows may have other keys each
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 }  // namespace
 
@@ -99,7 +96,7 @@ namespace {
 std::optional<TimeUnit> printed_unit(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t([#"), text.size()));
   const std::string_view behind = text.substr(letters_of(text).size());
-  const bool is_name = !behind.empty() && (is_word(behind.front()) || behind.front() == '=');
+  const bool is_name = !behind.empty() && (is_word_letter(behind.front()) || behind.front() == '=');
   return is_name ? std::nullopt : unit_behind(text);
 }
 
@@ -122,9 +119,9 @@ std::optional<NamedStepTime> named_time(std::string_view line, TimeUnit assumed)
   for (const std::string_view key : {names[0], names[1], names[2]})
     for (std::size_t at = line.find(key); at != std::string_view::npos;
          at = line.find(key, at + 1)) {
-      if (at > 0 && is_word(line[at - 1])) continue;
+      if (at > 0 && is_word_letter(line[at - 1])) continue;
       std::size_t end = at + key.size();
-      while (end < line.size() && is_word(line[end])) ++end;
+      while (end < line.size() && is_word_letter(line[end])) ++end;
       const auto column = time_column(line.substr(at, end - at));
       if (!column) continue;
       if (const auto time = time_behind(line.substr(end), column->unit, assumed)) return time;

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -44,8 +45,8 @@ std::optional<TimeUnit> time_unit(std::string_view name) {
 
 std::string_view letters_of(std::string_view text) {
   std::size_t size = 0;
-  while (size < text.size() && (std::isalpha(static_cast<unsigned char>(text[size])) != 0 ||
-                                static_cast<unsigned char>(text[size]) >= 0x80))
+  while (size < text.size() &&
+         (is_letter(text[size]) || static_cast<unsigned char>(text[size]) >= 0x80))
     ++size;
   return text.substr(0, size);
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/files/text_source.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/json_members.h"
@@ -87,9 +88,7 @@ std::string_view test_in(std::string_view text) {
   for (std::size_t at = text.find("_perf"); at != std::string_view::npos;
        at = text.find("_perf", at + 1)) {
     std::size_t begin = at;
-    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0 ||
-                         text[begin - 1] == '_'))
-      --begin;
+    while (begin > 0 && is_word_letter(text[begin - 1])) --begin;
     const std::string_view name = text.substr(begin, at - begin);
     if (std::ranges::any_of(nccl_tests, [&](const TestName& t) { return t.name == name; }))
       return name;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/nsys/nsys_nccl.h"
 
@@ -43,9 +44,8 @@ enum NvtxType : std::int64_t {
 };
 
 bool is_word(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.';
-  });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char c) { return is_word_letter(c) || c == '.'; });
 }
 
 // aten::mm, flash_attn::_flash_attn_forward, AddmmBackward0; not FSDP::pre_forward (layers.0).

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/bytes/document.h"
 
@@ -23,16 +24,11 @@ std::optional<int> rank_in_name(std::string_view name) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   });
   const std::size_t at = lower.find("rank");
-  if (at == std::string::npos ||
-      (at > 0 && std::isalnum(static_cast<unsigned char>(lower[at - 1])) != 0))
-    return std::nullopt;
+  if (at == std::string::npos || (at > 0 && is_alphanumeric(lower[at - 1]))) return std::nullopt;
   std::size_t p = lower.find_first_not_of(" _-:=#", at + 4);
-  if (p == std::string::npos || std::isdigit(static_cast<unsigned char>(lower[p])) == 0)
-    return std::nullopt;
+  if (p == std::string::npos || !is_digit(lower[p])) return std::nullopt;
   int rank = 0;
-  for (; p < lower.size() && std::isdigit(static_cast<unsigned char>(lower[p])) != 0 &&
-         rank < 100'000'000;
-       ++p)
+  for (; p < lower.size() && is_digit(lower[p]) && rank < 100'000'000; ++p)
     rank = rank * 10 + (lower[p] - '0');
   return rank;
 }

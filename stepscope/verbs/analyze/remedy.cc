@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <variant>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/utf8.h"
 #include "stepscope/face/tree/names.h"
 #include "stepscope/say/wording.h"
@@ -47,9 +47,8 @@ Message remedy_of(const Analysis& report) {
 }
 
 std::string word_for_shell(const std::string& word) {
-  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  const bool plain = std::ranges::all_of(word, [](char c) {
+    return is_alphanumeric(c) || std::string_view("/._-+,:@%").find(c) != std::string_view::npos;
   });
   if (plain) return word;
   if (!is_printable(word)) return {};
