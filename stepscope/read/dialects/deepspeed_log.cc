@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <span>
 
 #include "stepscope/read/log/log_dialect.h"
@@ -232,34 +233,80 @@ bool take_deepspeed_progress(const LogLine& line, LogState& state) {
   return true;
 }
 
-// "time (ms) | fwd: 340.72 | …". Megatron-LM printed its timers in such lines, too.
+enum class TimerRole : std::uint8_t {
+  other,
+  part,    // forward, backward and step are the parts of a step, each once a step
+  update,  // of the optimizer, once a step
+};
+enum class NameMatch : std::uint8_t { whole, begin, end };
+
+// A timer of DeepSpeed, by its name or by what its name begins or ends with. Before 0.9 names were
+// whole words.
+struct TimerName {
+  std::string_view text;
+  NameMatch match = NameMatch::whole;
+  TimerRole role = TimerRole::other;
+  bool old_only = false;
+};
+
+// utils/timer.py, runtime/pipe/engine.py, runtime/zero and runtime/fp16. The first match counts.
+constexpr std::array timer_names = {
+    TimerName{"fwd", NameMatch::whole, TimerRole::part},
+    TimerName{"bwd", NameMatch::whole, TimerRole::part},
+    TimerName{"step", NameMatch::whole, TimerRole::part},
+    TimerName{"forward", NameMatch::whole, TimerRole::part, true},
+    TimerName{"backward", NameMatch::whole, TimerRole::part, true},
+    TimerName{"update_fp16", NameMatch::whole, TimerRole::update},
+    TimerName{"optimizer_step", NameMatch::whole, TimerRole::update},
+    TimerName{"fwd", NameMatch::begin},
+    TimerName{"bwd", NameMatch::begin},
+    TimerName{"step", NameMatch::begin},
+    TimerName{"forward", NameMatch::begin, TimerRole::other, true},
+    TimerName{"backward", NameMatch::begin, TimerRole::other, true},
+    TimerName{"optimizer_", NameMatch::begin},
+    TimerName{"pipe_", NameMatch::begin},
+    TimerName{"_microstep", NameMatch::end},
+    TimerName{"train_batch"},
+    TimerName{"batch_input"},
+    TimerName{"compute_norm"},
+    TimerName{"unscale_and_clip"},
+    TimerName{"overflow_check"},
+    TimerName{"basic_step"},
+};
+
+// The row of a timer; null for one of another program.
+const TimerName* timer_named(std::string_view name, bool old) {
+  const auto* const found = std::ranges::find_if(timer_names, [&](const TimerName& t) {
+    if (t.old_only && !old) return false;
+    return t.match == NameMatch::whole   ? name == t.text
+           : t.match == NameMatch::begin ? name.starts_with(t.text)
+                                         : name.ends_with(t.text);
+  });
+  return found == timer_names.end() ? nullptr : found;
+}
+
+// "time (ms) | fwd: 340.72 | …". Megatron-LM printed its timers in such lines, too. DeepSpeed
+// prints them in step() of its engine, so no line is that of an evaluation.
 bool take_timers(const LogLine& line, LogState& state) {
   constexpr std::string_view title = "time (ms) |";
   const std::size_t at = line.text.find(title);
   if (at == std::string_view::npos) return false;
   std::optional rest = line.text.substr(at + title.size());
-  // DeepSpeed before 0.9 wrote whole words; its lines have "rank=0 time (ms)".
-  const bool old = contains(line.text, "rank=");
+  const bool old = contains(line.text, "rank=");  // "rank=0 time (ms)"
   double whole_step = 0;
   int parts = 0;
-  bool updates = false;  // of the optimizer: once a step
+  bool updates = false;
   for (std::string_view field; take_field(rest, field);) {
     const auto [name, ms] = named_number(field);
     if (!ms || !std::isfinite(*ms)) {
       if (!field.empty()) state.note("fields_not_understood");
       continue;
     }
-    const bool deepspeed =
-        name.starts_with("fwd") || name.starts_with("bwd") || name.starts_with("step") ||
-        name.starts_with("optimizer_") || name.starts_with("pipe_") || name == "train_batch" ||
-        name == "batch_input" || name.ends_with("_microstep") || name == "update_fp16" ||
-        name == "compute_norm" || name == "unscale_and_clip" || name == "overflow_check" ||
-        name == "basic_step" ||
-        (old && (name.starts_with("forward") || name.starts_with("backward")));
-    state.time(deepspeed ? deepspeed_log.tool : megatron_log.tool, name, *ms);
-    updates = updates || name == "update_fp16" || name == "optimizer_step";
-    if (name == "fwd" || name == "bwd" || name == "step" ||
-        (old && (name == "forward" || name == "backward"))) {
+    const TimerName* const timer = timer_named(name, old);
+    state.time(timer != nullptr ? deepspeed_log.tool : megatron_log.tool, name, *ms);
+    if (timer == nullptr) continue;
+    updates = updates || timer->role == TimerRole::update;
+    if (timer->role == TimerRole::part) {
       whole_step += *ms;
       ++parts;
     }

@@ -239,6 +239,12 @@ TEST(LogDialect, OfDeepSpeedsTimersByTheirStamps) {
   expect_steps(line("06,000", whole), {"deepspeed", {-1}, {3.1}});
   const std::string update = "compute_norm: 3.0 | unscale_and_clip: 5.1 | update_fp16: 4.6";
   expect_steps(line("06,000", update) + line("19,000", update), {"deepspeed", {-1}, {13}});
+  const JobLog log = parsed_dialect(line("06,000", whole) + line("11,000", whole) +
+                                    "{'eval_loss': 2.5}\n" + line("56,000", whole));
+  const LogSteps steps = steps_of(log);
+  ASSERT_EQ(steps.steps.size(), 2U);
+  EXPECT_EQ(steps.steps[0].cause, "");
+  EXPECT_EQ(steps.steps[1].cause, "eval") << "its time has the evaluation";
   expect_steps(line("06,000", whole) + "  0%|   | 1/1562 [00:12<5:00:00, 12.00s/it]\n",
                {"progress_bar", {1}, {12}});
 }
