@@ -90,6 +90,10 @@ text("modes.log.json",
              ('{"mode": "val", "epoch": %d, "iter": 20, "bbox_mAP": 0.1}\n' % e if i == 250 else "")
              for e in (1, 2, 3) for i in range(50, 300, 50)))
 
+# One row of such lines alone, and one whose time may be a clock.
+text("first_row.jsonl", '{"current_steps": 10, "total_steps": 900, "loss": 2.5, "epoch": 0.25, "elapsed_time": "0:00:42"}\n')
+text("time_of_a_row.json", '{"step": 10, "loss": 2.3, "time": 0.512}\n')
+
 # A logger that pads its level within brackets.
 text("padded_level.log",
      "".join(f"[    INFO] - loss: 2.5, learning_rate: 2e-06, global_step: {20 * n}, interval_runtime: 30.0, "

@@ -24,7 +24,9 @@ Result<StepFileKind> kind_of_steps(const std::string& path, const StepReading& r
   const bool lines = head->whole || contains(text, "\n");
   if (!json || has_events(text) || !lines) return StepFileKind::trace;
   const auto log = read_job_log(path, reading, stop);
-  return log && !steps_of(*log).steps.empty() ? StepFileKind::log : StepFileKind::trace;
+  // A row alone may not give a time, and the reader of logs can say so.
+  const bool of_log = log && (head->whole || !steps_of(*log).steps.empty());
+  return of_log ? StepFileKind::log : StepFileKind::trace;
 }
 
 }  // namespace stepscope
