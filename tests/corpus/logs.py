@@ -109,6 +109,21 @@ text("wait_for_data.log",
 text("time_without_a_unit.log",
      "".join(f"2026-01-05 10:{n // 12:02}:{n % 12 * 5:02},000 step {10 * n}: step_time=0.49\n" for n in range(20)))
 
+# Tools that train on images.
+text("mmengine.log",
+     "".join(f"02/20 14:{20 * e + i // 100:02}:11 - mmengine - INFO - Epoch(train)   [{e}][{i:4}/1000]  lr: 1.0000e-01  eta: 6:12:01  "
+             f"time: 0.61{i % 3}0  data_time: 0.0053  memory: 214  loss: 2.0611\n"
+             for e in (1, 2) for i in range(100, 1001, 100)))
+text("detectron2.log",
+     "".join(f"[11/24 17:{n:02}:38 d2.utils.events]:  eta: 0:03:49  iter: {20 * n - 1}  total_loss: 2.457  loss_cls: 0.767  time: 0.8217  "
+             f"last_time: 0.79{n % 4}4  data_time: 0.7038  last_data_time: 0.0050   lr: 7.9922e-05  max_mem: 1966M\n" for n in range(1, 20)))
+text("timm.log",
+     "".join(f"Train: {e} [{i:>4d}/1251 ({i * 100 // 1250:>3d}%)]  Loss: 6.93 (6.94)  Time: 0.55{i // 50 % 3}s, 2004.00/s  "
+             f"(0.560s, 1858.00/s)  LR: 1.000e-05  Data: 0.011 (0.036)\n" for e in (0, 1) for i in range(0, 1251, 50)))
+text("metric_logger.log",
+     "".join(f"Epoch: [{e}]  [{i:>4}/3065]  eta: 0:34:19  lr: 0.000010  loss: 1.6727 (1.6722)  time: 0.67{i // 10 % 3}0  data: 0.3446  "
+             f"max mem: 8010\n" for e in (0, 1) for i in range(0, 200, 10)))
+
 # A number of the source's line stands in front of the step's, and steps begin again in each epoch.
 text("line_of_source.log",
      "".join(f"2026-01-05 10:0{e}:{i // 10:02} | core.trainer:after_iter:238 - epoch: {e}/9, iter: {i}/100, iter_time: 0.57{i % 3}s\n"

@@ -54,6 +54,10 @@ struct LogDialect {
   DIALECT(pith_train_log)               \
   DIALECT(easydel_log)                  \
   DIALECT(espnet_log)                   \
+  DIALECT(mmengine_log)                 \
+  DIALECT(detectron2_log)               \
+  DIALECT(timm_log)                     \
+  DIALECT(metric_logger_log)            \
   DIALECT(program_log)                  \
   DIALECT(json_lines_log)               \
   DIALECT(llmc_log)                     \

@@ -84,9 +84,24 @@ std::optional<double> amount_at(std::string_view text, std::size_t at, const Log
   return clean_number(near.substr(0, end));
 }
 
+// "3/18865", "100:", "7]".
+std::string_view count_in(std::string_view text, const LogPattern& pattern) {
+  return up_to(up_to(text, pattern.ends), "/:]");
+}
+
+std::int32_t epoch_of(std::string_view text, const LogPattern& pattern) {
+  constexpr std::int64_t most = 1'000'000;
+  const std::size_t at = pattern.epoch.empty() ? npos : first_place(text, pattern.epoch);
+  if (at == npos) return -1;
+  std::string_view rest = value_behind(text.substr(at), pattern.epoch);
+  if (rest.starts_with('[')) rest = trimmed(rest.substr(1));
+  const auto epoch = clean_integer(count_in(rest, pattern));
+  return epoch && *epoch >= 0 && *epoch <= most ? static_cast<std::int32_t>(*epoch) : -1;
+}
+
 std::optional<std::int64_t> step_of(std::string_view text, const LogPattern& pattern) {
   const std::string_view rest = value_behind(text, pattern.step);
-  const std::string_view number = up_to(up_to(rest, pattern.ends), "/:]");  // "3/18865", "100:"
+  const std::string_view number = count_in(rest, pattern);
   const auto step = clean_number(number);
   const bool whole = step && *step >= 0 && *step < 1e15 && *step == std::floor(*step);
   if (!whole || !rest.substr(number.size()).starts_with(pattern.behind_step)) return std::nullopt;
@@ -216,6 +231,7 @@ LogRecord* take_record(const LogTool& tool, const LogPattern& pattern, const Log
   if (!step) return cut(state);
   LogRecord& record = state.add(tool, line);
   record.iteration = *step;
+  record.epoch = epoch_of(line.text, pattern);
   if (pattern.stamped) record.stamp = stamp_of_line(line.text);
   set_amount(record, first, amount);
   for (const LogField& field : pattern.fields.subspan(1)) {

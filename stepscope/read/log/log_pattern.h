@@ -18,6 +18,7 @@ enum class LogPlace : std::uint8_t {
 };
 
 inline constexpr double percent = 0.01;
+inline constexpr double mib_bytes = 1024.0 * 1024;
 inline constexpr double gib_bytes = 1024.0 * 1024 * 1024;
 inline constexpr double per_second = -1e9;  // the number is a rate of steps; as a time in ns
 
@@ -37,6 +38,8 @@ struct LogPattern {
   // Name of the step's number. The record begins with the last one before the first field: a line
   // that was cut may precede it.
   std::string_view step = {};
+  // Name of the epoch's number, perhaps in brackets, of lines that count their steps anew in each.
+  std::string_view epoch = {};
   std::span<const LogField> fields = {};  // the first must be there and positive
   std::string_view ends = " |,";          // characters that end a number
   std::string_view behind_step = {};      // what must follow the step's number

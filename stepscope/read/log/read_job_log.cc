@@ -32,6 +32,11 @@ bool take_checkpoint(const LogLine& /*line*/, LogState& state) {
 // Words that several tools share.
 constexpr std::array shared_words = {LogWord{"validation loss at ", take_evaluation},
                                      LogWord{"val loss ", take_evaluation},
+                                     LogWord{"Epoch(val)", take_evaluation},
+                                     LogWord{"Iter(val)", take_evaluation},
+                                     LogWord{"Test: [", take_evaluation},
+                                     LogWord{"Test:  [", take_evaluation},
+                                     LogWord{"d2.evaluation.evaluator", take_evaluation},
                                      LogWord{"aving checkpoint", take_checkpoint},
                                      LogWord{"aving the checkpoint", take_checkpoint},
                                      LogWord{"aving model checkpoint", take_checkpoint},
