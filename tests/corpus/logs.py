@@ -124,6 +124,14 @@ text("metric_logger.log",
      "".join(f"Epoch: [{e}]  [{i:>4}/3065]  eta: 0:34:19  lr: 0.000010  loss: 1.6727 (1.6722)  time: 0.67{i // 10 % 3}0  data: 0.3446  "
              f"max mem: 8010\n" for e in (0, 1) for i in range(0, 200, 10)))
 
+# Bars of Keras: two epochs, whose lines overwrite each other, and an evaluation.
+KERAS = "{0:>3}/100 {1} {2}s {3}ms/step - accuracy: 0.9 - loss: 0.{3}{4}"
+text("keras.log",
+     "".join(f"Epoch {e}/2\n" +
+             "".join(KERAS.format(n, "\u2501" * 20, (100 - n) * 6 // 10, 614, "") + "\r" for n in range(1, 101)) +
+             KERAS.format(100, "\u2501" * 20, 70, 690, " - val_loss: 0.4") + "\n" for e in (1, 2)) +
+     KERAS.format(20, "\u2501" * 20, 4, 200, "") .replace("/100", "/20") + "\n")
+
 # A number of the source's line stands in front of the step's, and steps begin again in each epoch.
 text("line_of_source.log",
      "".join(f"2026-01-05 10:0{e}:{i // 10:02} | core.trainer:after_iter:238 - epoch: {e}/9, iter: {i}/100, iter_time: 0.57{i % 3}s\n"

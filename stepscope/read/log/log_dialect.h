@@ -74,6 +74,7 @@ struct LogDialect {
   DIALECT(hugging_face_log)             \
   DIALECT(lightning_log)                \
   DIALECT(levanter_log)                 \
+  DIALECT(keras_log)                    \
   DIALECT(progress_bar_log)             \
   DIALECT(torchtune_log)                \
   DIALECT(deepspeed_timers)

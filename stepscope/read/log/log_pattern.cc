@@ -191,7 +191,7 @@ void close_record(const LogTool& tool, LogState& state) {
   record = filled;
   record.tool = added.tool;
   record.launch = added.launch;
-  record.evaluated = added.evaluated;
+  record.evaluated = added.evaluated || filled.evaluated;
   record.saved = added.saved;
   count_line(state.log, tool);
 }
