@@ -124,6 +124,15 @@ text("metric_logger.log",
      "".join(f"Epoch: [{e}]  [{i:>4}/3065]  eta: 0:34:19  lr: 0.000010  loss: 1.6727 (1.6722)  time: 0.67{i // 10 % 3}0  data: 0.3446  "
              f"max mem: 8010\n" for e in (0, 1) for i in range(0, 200, 10)))
 
+# The bar of newer versions of Ultralytics.
+def clock(seconds):
+    return f"{seconds:.1f}s" if seconds < 60 else "%d:%02d" % divmod(round(seconds), 60)
+
+
+text("ultralytics.log",
+     "".join(f"\r\x1b[K      1/3      11.4G      1.398       4.03         59        640: {n}% {chr(0x2501) * (n // 9) or chr(0x2500)} "
+             f"{n}/100 1.1s/it {clock(1.5 * n)}{'<1:22' if n < 100 else ''}" for n in range(1, 101)) + "\n")
+
 # Bars of Keras: two epochs, whose lines overwrite each other, and an evaluation.
 KERAS = "{0:>3}/100 {1} {2}s {3}ms/step - accuracy: 0.9 - loss: 0.{3}{4}"
 text("keras.log",

@@ -47,6 +47,24 @@ TEST(BarSteps, TheTimeBetweenLinesLacksTheSlowFirstStep) {
   EXPECT_EQ(steps.how, "the elapsed time of its progress bar");
 }
 
+TEST(BarSteps, BarsOfUltralyticsHaveTheirTimeWithoutBrackets) {
+  const std::string row =
+      "\r\x1b[K      6/120      11.4G      1.398       4.03         59        640: ";
+  const LogSteps steps =
+      bar_steps_in(row + "3% ╸─────────── 4/128 1.3s/it 6.0s<2:42" + row +
+                   "42% ━━━━━─────── 54/128 1.1s/it 1:01<1:22" + row +
+                   "100% ━━━━━━━━━━━━ 128/128 1.1s/it 2:15\n"
+                   "                 Class     Images  Instances      Box(P          R      mAP50  "
+                   "mAP50-95): 100% ━━━━━━━━━━━━ 3/3 2.0s/it 6.0s\n");
+  EXPECT_EQ(milliseconds(steps), (Counts{1100, 1000}));
+  EXPECT_EQ(steps.steps[0].steps, 50);
+  const LogSteps closed = bar_steps_in(
+      "      1/100      22.7G      1.411      1.365          7        960: 100% ━━━━━━━━━━━━ "
+      "3709/3709 "
+      "1.1s/it 1:09:38\n");
+  EXPECT_EQ(milliseconds(closed), Counts{1127});
+}
+
 TEST(BarSteps, MovingMeansBeginWhereTheFirstStepNoLongerWeighs) {
   const LogSteps steps = bar_steps_in(
       " 4%|  | 4/100 [00:08<02:29,  2.10s/it]\r"

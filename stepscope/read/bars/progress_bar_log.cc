@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress bars: tqdm's own line (tqdm/std.py, format_meter), Lightning's bar of rich
 // (lightning/pytorch/callbacks/progress/rich_progress.py), and tqdm as lines of a log
-// (tqdm_loggable/tqdm_logging.py), which levanter uses.
+// (tqdm_loggable/tqdm_logging.py), which levanter uses, and the bar of Ultralytics.
 #include <algorithm>
 #include <any>
 #include <array>
@@ -194,6 +194,40 @@ bool take_rich_bar(const LogLine& line, LogState& state) {
   return true;
 }
 
+// "      6/120      11.4G  …  640: 42% ━━━━━─────── 54/128 1.1s/it 1:01<1:22" of newer
+// versions of Ultralytics (ultralytics/utils/tqdm.py). The last line of a bar has no time that is
+// left, and its rate of one decimal is the mean: the time since the begin has more digits.
+bool take_ultralytics_bar(const LogLine& line, LogState& state) {
+  constexpr std::array<std::string_view, 3> cells = {"━", "─", "╸"};
+  const std::size_t percent_at = line.text.rfind("% ");
+  if (percent_at == std::string_view::npos) return false;
+  std::string_view before = line.text.substr(0, percent_at);
+  before.remove_suffix(digits_at_end(before).size());
+  std::string_view text = trimmed(line.text.substr(percent_at + 2));
+  if (std::ranges::none_of(cells, [&](std::string_view c) { return text.starts_with(c); }))
+    return false;
+  text.remove_prefix(std::min(text.find(' '), text.size()));
+  const std::string_view clock = take_last_word(text);
+  const std::string_view rate = take_last_word(text);
+  const std::string_view place = trimmed(text);
+  const std::size_t slash = std::min(place.find('/'), place.size());
+  const auto done = clean_integer(place.substr(0, slash));
+  const auto total = clean_integer(place.substr(std::min(slash + 1, place.size())));
+  const auto elapsed = seconds_of_duration(clock.substr(0, clock.find('<')));
+  if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps || !elapsed ||
+      !is_rate_of_steps(rate))
+    return false;
+  if (const char* const work = other_work(before)) {
+    state.note(work);
+    return false;
+  }
+  LogRecord& record = add_bar(progress_bar_log.tool, line,
+                              {.before = before, .done = *done, .total = *total}, state);
+  record.elapsed_s = *elapsed;
+  if (*done < *total) record.wall_ns = ns_of_rate(rate);
+  return true;
+}
+
 // "19.0it", "1.23kit" as a count.
 std::optional<std::int64_t> bar_count(std::string_view text) {
   const auto value = number_and_unit(text);
@@ -303,10 +337,11 @@ constexpr auto first_cells = [] {
 }();
 
 constexpr std::array progress_bar_lines = {
-    LogWord{"it/s]", take_progress_bar},       LogWord{"s/it]", take_progress_bar},
+    LogWord{"it/s]", take_progress_bar},  LogWord{"s/it]", take_progress_bar},
     LogWord{"it/s, ", take_progress_bar},  // the text behind it is the program's
-    LogWord{"s/it, ", take_progress_bar},      LogWord{" • ", take_rich_bar},
-    LogWord{"Progress on:", take_loggable_bar}};
+    LogWord{"s/it, ", take_progress_bar}, LogWord{" • ", take_rich_bar},
+    LogWord{"% ━", take_ultralytics_bar}, LogWord{"% ─", take_ultralytics_bar},
+    LogWord{"% ╸", take_ultralytics_bar}, LogWord{"Progress on:", take_loggable_bar}};
 
 constexpr auto progress_bar_words = [] {
   std::array<LogWord, progress_bar_lines.size() + cell_words> words{};
