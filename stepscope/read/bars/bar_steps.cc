@@ -17,17 +17,13 @@ namespace {
 struct OneBar {
   std::vector<std::size_t> lines{};  // records
   std::vector<std::size_t> ahead{};  // records that count more than all before them
+  std::int32_t epoch = -1;
   std::int64_t most_done = 0;
   double longest_s = 0;
   bool launch = false;  // a launch begins here, not an epoch
   bool anew = false;    // the count begins anew, and no line says why
   bool shared = false;  // the count goes back while its time goes on
 };
-
-// The steps of a bar's line since the bar began.
-std::int64_t done_of(const LogRecord& r) {
-  return r.of_steps > 0 && r.iteration > 0 ? (r.iteration - 1) % r.of_steps + 1 : r.iteration;
-}
 
 bool is_complete(const OneBar& bar, const LogRecord& of) {
   return of.of_steps > 0 && bar.most_done == of.of_steps;
@@ -38,8 +34,8 @@ bool continues(const OneBar& bar, const LogRecord& last, const LogRecord& line) 
   if (line.launch != last.launch) return false;
   const double elapsed = *line.elapsed_s;
   if (line.epoch < 0 && is_complete(bar, last))
-    return done_of(line) < bar.most_done ? elapsed >= bar.longest_s
-                                         : std::fabs(elapsed - bar.longest_s) <= 1;
+    return line.iteration < bar.most_done ? elapsed >= bar.longest_s
+                                          : std::fabs(elapsed - bar.longest_s) <= 1;
   return elapsed + std::clamp(bar.longest_s / 2, 2.0, 10.0) >= bar.longest_s;
 }
 
@@ -66,7 +62,7 @@ std::vector<OneBar> bars_of(const JobLog& log, std::span<const std::size_t> line
       if (!continues(last, of, r)) found->second = bars.size();
     }
     if (found->second == bars.size()) {
-      OneBar bar;
+      OneBar bar{.epoch = r.epoch};
       if (!bars.empty()) {
         const LogRecord& before = log.records[bars.back().lines.back()];
         bar.launch = r.launch != before.launch;
@@ -75,7 +71,7 @@ std::vector<OneBar> bars_of(const JobLog& log, std::span<const std::size_t> line
       bars.push_back(std::move(bar));
     }
     OneBar& bar = bars[found->second];
-    const std::int64_t done = done_of(r);
+    const std::int64_t done = r.iteration;
     bar.lines.push_back(i);
     bar.longest_s = std::max(bar.longest_s, *r.elapsed_s);
     if (done > bar.most_done) {
@@ -90,7 +86,7 @@ std::vector<OneBar> bars_of(const JobLog& log, std::span<const std::size_t> line
 
 // levanter prints three digits of a count: "1.23kit".
 double count_resolution(const LogRecord& r) {
-  const double done = static_cast<double>(done_of(r));
+  const double done = static_cast<double>(r.iteration);
   if (r.tool != &levanter_log.tool || done < 1000) return 0;
   return std::pow(10, std::floor(std::log10(done)) - 2);
 }
@@ -117,7 +113,7 @@ std::vector<LogStep> windows_of(const JobLog& log, const OneBar& bar) {
   constexpr double least_counts = 10;
   const auto window = [&](std::size_t from, std::size_t to) {
     const LogRecord& end = log.records[to];
-    const std::int64_t count = done_of(end) - done_of(log.records[from]);
+    const std::int64_t count = end.iteration - log.records[from].iteration;
     return LogStep{.iteration = end.iteration,
                    .steps = count,
                    .wall_ns = (elapsed(to) - elapsed(from)) * giga / static_cast<double>(count),
@@ -128,7 +124,7 @@ std::vector<LogStep> windows_of(const JobLog& log, const OneBar& bar) {
   std::size_t last_from = from;
   for (const std::size_t to : bar.ahead) {
     const LogRecord& end = log.records[to];
-    const auto count = static_cast<double>(done_of(end) - done_of(log.records[from]));
+    const auto count = static_cast<double>(end.iteration - log.records[from].iteration);
     if (count < 1 || elapsed(to) - elapsed(from) < least_s ||
         count < least_counts * count_resolution(end))
       continue;
@@ -145,7 +141,7 @@ std::vector<LogStep> windows_of(const JobLog& log, const OneBar& bar) {
 std::optional<LogStep> mean_of_closed(const JobLog& log, const OneBar& bar) {
   const std::size_t record = bar.lines.back();
   const LogRecord& r = log.records[record];
-  if (!is_complete(bar, r) || done_of(r) != r.of_steps) return std::nullopt;
+  if (!is_complete(bar, r) || r.iteration != r.of_steps) return std::nullopt;
   const auto count = static_cast<double>(r.of_steps);
   LogStep step{.iteration = r.iteration, .steps = r.of_steps, .record = record, .cause = {}};
   constexpr double whole_seconds = 0.5;  // their error on either side of the half
@@ -171,6 +167,8 @@ class BarSteps {
 
   // With the steps of each bar in turn.
   void put(const OneBar& bar, std::vector<LogStep> steps) {
+    out_.by_epoch = out_.by_epoch || (epoch_ && *epoch_ != bar.epoch);
+    epoch_ = bar.epoch;
     launch_ = launch_ || bar.launch;
     anew_ = anew_ || bar.anew;
     shared_ = shared_ || bar.shared;
@@ -204,6 +202,7 @@ class BarSteps {
 
  private:
   LogSteps out_;
+  std::optional<std::int32_t> epoch_{};  // of the bar before
   bool launch_ = false;
   bool anew_ = false;
   bool shared_ = false;
@@ -235,7 +234,7 @@ std::vector<LogStep> moving_means(const JobLog& log, const OneBar& bar, std::int
   std::map<std::int64_t, LogStep> by_count;
   for (const std::size_t i : bar.lines) {
     const LogRecord& r = log.records[i];
-    if (!r.wall_ns || done_of(r) < least_done) continue;
+    if (!r.wall_ns || r.iteration < least_done) continue;
     LogStep& step = by_count[r.iteration];
     if (step.wall_ns >= *r.wall_ns) continue;
     step = {.iteration = r.iteration,
@@ -283,7 +282,7 @@ LogSteps steps_of_bars(const JobLog& log, const LogDialect& dialect) {
   const std::vector<std::size_t> lines = bar_lines(log, dialect, wanted);
   const bool settled = std::ranges::any_of(lines, [&](std::size_t i) {
     const LogRecord& r = log.records[i];
-    return r.wall_ns && done_of(r) >= first_step_weighs;
+    return r.wall_ns && r.iteration >= first_step_weighs;
   });
   BarSteps placed(dialect);
   for (const OneBar& bar : bars_of(log, lines))

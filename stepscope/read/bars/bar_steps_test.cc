@@ -83,7 +83,8 @@ TEST(BarSteps, AClosedBarIsTheMeanOfItsSteps) {
       "      2/400      16.4G      1.30          7       1280: 100%|##| 60/60 [06:06<00:00,  "
       "6.11s/it]\n");
   EXPECT_EQ(milliseconds(steps), (Counts{621, 6110}));
-  EXPECT_EQ(step_numbers(steps), (Counts{60, 120}));
+  EXPECT_EQ(step_numbers(steps), (Counts{60, 60}));
+  EXPECT_TRUE(steps.by_epoch);
   EXPECT_EQ(steps.steps[0].steps, 60);
   EXPECT_EQ(steps.launches.size(), 1U);
   EXPECT_EQ(steps.numbered_anew, 0U);
@@ -114,15 +115,15 @@ TEST(BarSteps, MixedBarsAreNoLaunches) {
   EXPECT_EQ(steps.how, "the moving mean of several bars whose lines are mixed");
 }
 
-TEST(BarSteps, EpochsCountFromOneOrFromZero) {
-  EXPECT_EQ(step_numbers(bar_steps_in("Epoch 1/1:   0%| | 20/38280 [00:44<46:33:45,  2.34s/it]\n")),
-            Counts{20});
-  EXPECT_EQ(
-      step_numbers(bar_steps_in("Epoch 1:  39%|# | 48/123 [00:59<09:15,  1.47it/s, v_num=1]\n")),
-      Counts{171});
-  EXPECT_EQ(step_numbers(bar_steps_in("Epoch 0/2:  99%|# | 100/101 [00:59<00:01,  1.47it/s]\n"
-                                      "Epoch 1/2:  99%|# | 100/101 [00:59<00:01,  1.47it/s]\n")),
-            (Counts{100, 201}));
+TEST(BarSteps, EachEpochCountsItsSteps) {
+  const LogSteps one = bar_steps_in("Epoch 1:  39%|# | 48/123 [00:59<09:15,  1.47it/s, v_num=1]\n");
+  EXPECT_EQ(step_numbers(one), Counts{48});
+  EXPECT_FALSE(one.by_epoch);
+  const LogSteps two = bar_steps_in(
+      "Epoch 0/2:  99%|# | 100/101 [00:59<00:01,  1.47it/s]\n"
+      "Epoch 1/2:  99%|# | 100/101 [00:59<00:01,  1.47it/s]\n");
+  EXPECT_EQ(step_numbers(two), (Counts{100, 100}));
+  EXPECT_TRUE(two.by_epoch);
 }
 
 TEST(BarSteps, ABarThatTheTerminalCutsHasCountAndClock) {

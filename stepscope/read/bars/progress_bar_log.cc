@@ -3,7 +3,6 @@
 // (lightning/pytorch/callbacks/progress/rich_progress.py), and tqdm as lines of a log
 // (tqdm_loggable/tqdm_logging.py), which levanter uses, and the bar of Ultralytics.
 #include <algorithm>
-#include <any>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -36,20 +35,11 @@ struct BarPlace {
   std::int64_t total = 0;
 };
 
-// The number of the first epoch: 0 of Lightning and wherever an epoch 0 was seen, else 1.
-std::int64_t first_epoch(const LogTool& tool, std::int32_t epoch, LogState& state) {
-  std::any& kept = state.kept[&progress_bar_log.tool];
-  if (epoch == 0 || &tool == &lightning_log.tool) kept = true;
-  return kept.has_value() ? 0 : 1;
-}
-
 LogRecord& add_bar(const LogTool& tool, const LogLine& line, const BarPlace& place,
                    LogState& state) {
   LogRecord& record = state.add(tool, line);
   record.epoch = epoch_of_bar(place.before);
   record.iteration = place.done;
-  if (record.epoch >= 0)
-    record.iteration += (record.epoch - first_epoch(tool, record.epoch, state)) * place.total;
   record.of_steps = place.total;
   count_line(state.log, tool);
   return record;

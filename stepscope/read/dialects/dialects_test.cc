@@ -343,7 +343,7 @@ TEST(LogDialect, OfLightningsBars) {
       "Epoch 0/2 ━━━━━━━━━━╸━━━━━ 100/938 0:00:50 • 0:06:59 2.00it/s v_num: 0.000 "
       "train_loss: 0.512\r"
       "Epoch 1/2 ━━━━━━━━━━╸━━━━━ 10/938 0:00:05 • 0:07:42 2.50it/s v_num: 0.000 \r",
-      {"lightning", {100, 948}, {0.5, 0.4}});
+      {"lightning", {100, 10}, {0.5, 0.4}});
   EXPECT_DOUBLE_EQ(*log.records[0].loss, 0.512);
   expect_steps("Epoch 0:   1%|1   | 10/1000 [00:01<01:48,  8.00it/s, v_num=0]\r",
                {"lightning", {10}, {0.125}});
