@@ -80,12 +80,16 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
   }
 }
 
-void take_loss(const JobLog& log, LogAccount& a) {
+void take_loss(const JobLog& log, bool by_epoch, LogAccount& a) {
   LogLoss loss;
   bool any = false;
   for (const LogRecord& r : log.records) {
     a.skipped += r.skipped;
-    if (loss.not_finite == 0 && r.not_finite > 0) loss.first_not_finite = r.iteration;
+    const std::int32_t epoch = by_epoch ? r.epoch : -1;
+    if (loss.not_finite == 0 && r.not_finite > 0) {
+      loss.first_not_finite = r.iteration;
+      loss.first_not_finite_epoch = epoch;
+    }
     loss.not_finite += r.not_finite;
     if (!r.loss || !std::isfinite(*r.loss)) continue;
     if (!any) loss.first = loss.least = *r.loss;
@@ -93,6 +97,7 @@ void take_loss(const JobLog& log, LogAccount& a) {
     if (!any || *r.loss < loss.least) {
       loss.least = *r.loss;
       loss.least_iteration = r.iteration;
+      loss.least_epoch = epoch;
     }
     any = true;
   }
@@ -251,6 +256,7 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
     for (const ChangePoint& c : find_changes(settled)) {
       const std::size_t at = a.warm_up + c.at;
       a.changes.push_back({.iteration = steps.steps[at].iteration,
+                           .epoch = epoch_of(log, steps, steps.steps[at]),
                            .record = at,
                            .before_ns = c.before,
                            .after_ns = c.after});
@@ -260,7 +266,7 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
     if (!steps.of_tokens) a.median_ns = *median(std::span(walls).subspan(a.settled));
   }
   take_throughput(log, steps, a);
-  take_loss(log, a);
+  take_loss(log, steps.by_epoch, a);
   take_memory(log, a);
   take_causes(log, steps, a);
   take_timers(log, steps, a);
@@ -269,8 +275,14 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
   return a;
 }
 
-std::string step_name(std::int64_t iteration) {
-  return iteration < 0 ? "an unnumbered step" : "step " + std::to_string(iteration);
+std::string step_name(std::int64_t iteration, std::int32_t epoch) {
+  if (iteration < 0) return "an unnumbered step";
+  return "step " + std::to_string(iteration) +
+         (epoch < 0 ? "" : " of epoch " + std::to_string(epoch));
+}
+
+std::int32_t epoch_of(const JobLog& log, const LogSteps& steps, const LogStep& step) {
+  return steps.by_epoch && step.record < log.records.size() ? log.records[step.record].epoch : -1;
 }
 
 double percent_longer(const Drift& drift) { return 100 * (drift.last / drift.first - 1); }

@@ -86,6 +86,19 @@ TEST(LogAccount, WhereTheStepTimeChanged) {
   EXPECT_NEAR(a.changes[0].after_ns, 602e6, 1e6);
 }
 
+TEST(LogAccount, StepsAreNamedWithTheirEpochWhereEachCountsAnew) {
+  Made m = made();
+  for (std::size_t i = 0; i < m.steps.steps.size(); ++i) {
+    m.log.records[i].epoch = static_cast<std::int32_t>(i / 30);
+    m.log.records[i].iteration = m.steps.steps[i].iteration = static_cast<std::int64_t>(i % 30);
+  }
+  EXPECT_EQ(account_of(m.log, m.steps).changes.at(0).epoch, -1);
+  m.steps.by_epoch = true;
+  const LogAccount a = account_of(m.log, m.steps);
+  EXPECT_EQ(step_name(a.changes.at(0).iteration, a.changes[0].epoch), "step 10 of epoch 1");
+  EXPECT_EQ(step_name(a.loss->least_iteration, a.loss->least_epoch), "step 29 of epoch 1");
+}
+
 TEST(LogAccount, AStepThatBecomesLongerFromEndToEnd) {
   Made m;
   m.steps.launches = {0};

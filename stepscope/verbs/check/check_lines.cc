@@ -35,13 +35,15 @@ Messages log_findings(const LogFacts& of) {
   Messages out;
   if (const auto& loss = of.account.loss; loss && loss->not_finite > 0)
     out.push_back(
-        msg::loss_not_finite(step_name(loss->first_not_finite), loss->not_finite, !loss->finite));
+        msg::loss_not_finite(step_name(loss->first_not_finite, loss->first_not_finite_epoch),
+                             loss->not_finite, !loss->finite));
   const LogChange* const change = worst_change(of.account);
   if (change == nullptr) return out;
   const auto& cause = change->cause;
   out.push_back(msg::step_became_slower(
-      step_name(change->iteration), Nanoseconds(change->after_ns), Nanoseconds(change->before_ns),
-      cause ? Value(cause->timer) : Value(), cause ? Value(Nanoseconds(cause->after_ns)) : Value(),
+      step_name(change->iteration, change->epoch), Nanoseconds(change->after_ns),
+      Nanoseconds(change->before_ns), cause ? Value(cause->timer) : Value(),
+      cause ? Value(Nanoseconds(cause->after_ns)) : Value(),
       cause ? Value(Nanoseconds(cause->before_ns)) : Value(), of.steps.of_tokens));
   return out;
 }
@@ -80,7 +82,8 @@ Message steps_sentence(const CheckResult& c, Value too_few) {
   if (c.log && !c.log->account.changes.empty()) {
     const LogChange& last = c.log->account.changes.back();
     return msg::steps_changed(arm.steps, Nanoseconds(last.before_ns), Nanoseconds(last.after_ns),
-                              step_name(last.iteration), Digits{arm.n_eff}, std::move(too_few));
+                              step_name(last.iteration, last.epoch), Digits{arm.n_eff},
+                              std::move(too_few));
   }
   const ArmWarmUp warm_up = warm_up_of(arm);
   return msg::steps_counted(
@@ -104,24 +107,27 @@ void add_log_lines(const LogFacts& of, std::vector<CheckLine>& lines) {
   // Fewer steps cannot show a change, so they do not show that the step time kept its level.
   const bool enough = of.steps.steps.size() >= of.account.warm_up + 2 * ChangeOptions{}.shortest;
   if (enough || change != nullptr)
-    lines.push_back({.name = "step_time",
-                     .status = good_if(change == nullptr),
-                     .value = std::nullopt,
-                     .sentence = change == nullptr
-                                     ? msg::time_keeps()
-                                     : msg::time_changes(step_name(change->iteration),
-                                                         Nanoseconds(change->after_ns),
-                                                         Nanoseconds(change->before_ns))});
+    lines.push_back(
+        {.name = "step_time",
+         .status = good_if(change == nullptr),
+         .value = std::nullopt,
+         .sentence = change == nullptr
+                         ? msg::time_keeps()
+                         : msg::time_changes(step_name(change->iteration, change->epoch),
+                                             Nanoseconds(change->after_ns),
+                                             Nanoseconds(change->before_ns))});
   const auto& loss = of.account.loss;
   if (!loss) return;
   const bool finite = loss->not_finite == 0;
-  lines.push_back({.name = "loss",
-                   .status = good_if(finite),
-                   .value = std::nullopt,
-                   .sentence = finite ? msg::loss_falls(fmt::format("{:.4g}", loss->first),
-                                                        fmt::format("{:.4g}", loss->last))
-                                      : msg::not_finite_from(step_name(loss->first_not_finite),
-                                                             loss->not_finite)});
+  lines.push_back(
+      {.name = "loss",
+       .status = good_if(finite),
+       .value = std::nullopt,
+       .sentence = finite ? msg::loss_falls(fmt::format("{:.4g}", loss->first),
+                                            fmt::format("{:.4g}", loss->last))
+                          : msg::not_finite_from(
+                                step_name(loss->first_not_finite, loss->first_not_finite_epoch),
+                                loss->not_finite)});
 }
 
 CheckLine mfu_line(const CheckResult& c) {

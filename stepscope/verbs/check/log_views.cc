@@ -207,15 +207,6 @@ std::string means_in_words(const LogSteps& steps) {
                      most.steps);
 }
 
-// "step 50", "step 50 of epoch 2".
-std::string place_in_words(const LogFacts& r, const LogStep& step) {
-  const std::int32_t epoch =
-      step.record < r.log.records.size() ? r.log.records[step.record].epoch : -1;
-  return r.steps.by_epoch && epoch >= 0
-             ? fmt::format("{} of epoch {}", step_name(step.iteration), epoch)
-             : step_name(step.iteration);
-}
-
 std::string source_line(const LogFacts& r) {
   std::vector<std::string> tools;
   for (const LogToolLines& t : r.log.tools)
@@ -227,12 +218,13 @@ std::string source_line(const LogFacts& r) {
   out += fmt::format(" Step times: {}, {}{}", r.steps.tool->label, r.steps.how,
                      means_in_words(r.steps));
   if (a.last_iteration >= 0) {
-    const std::string first = place_in_words(r, r.steps.steps.front());
-    const std::string last = place_in_words(r, r.steps.steps.back());
+    const std::int32_t epoch = epoch_of(r.log, r.steps, r.steps.steps.back());
+    const std::string first =
+        step_name(a.first_iteration, epoch_of(r.log, r.steps, r.steps.steps.front()));
     out += "; " + first;
-    if (first != last)
+    if (first != step_name(a.last_iteration, epoch))
       out += " to " +
-             (last.find("epoch") != std::string::npos ? last : std::to_string(a.last_iteration));
+             (epoch < 0 ? std::to_string(a.last_iteration) : step_name(a.last_iteration, epoch));
   }
   if (!r.steps.ranks.empty()) out += fmt::format("; {}", ranks_in_words(r.steps.ranks));
   return out + '.';
@@ -332,11 +324,11 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
     std::string text;
     if (a.loss->finite)
       text = fmt::format("{:.4g} to {:.4g}, least {:.4g} at {}", a.loss->first, a.loss->last,
-                         a.loss->least, step_name(a.loss->least_iteration));
+                         a.loss->least, step_name(a.loss->least_iteration, a.loss->least_epoch));
     if (a.loss->not_finite > 0)
       text += fmt::format("{}no finite number in {}, first in {}", text.empty() ? "" : "; ",
                           counted(static_cast<std::uint64_t>(a.loss->not_finite), "step"),
-                          step_name(a.loss->first_not_finite));
+                          step_name(a.loss->first_not_finite, a.loss->first_not_finite_epoch));
     if (a.skipped > 0)
       text += fmt::format("; {} skipped", counted(static_cast<std::uint64_t>(a.skipped), "step"));
     add_line(out, "loss", text, width);
@@ -362,7 +354,7 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
   for (std::size_t i = 0; i < std::min(a.changes.size(), most_changes); ++i) {
     const LogChange& c = a.changes[i];
     add_line(out, i == 0 ? "changes" : "",
-             fmt::format("from {} on {} instead of {} ({:+.1f} %)", step_name(c.iteration),
+             fmt::format("from {} on {} instead of {} ({:+.1f} %)", step_name(c.iteration, c.epoch),
                          format_time(c.after_ns), format_time(c.before_ns),
                          100 * (c.after_ns / c.before_ns - 1)),
              width);
@@ -390,7 +382,7 @@ std::string timers_table(const LogAccount& a, std::size_t width) {
       {"timer", false}, {"of", false}, {"times"}, {"median"}, {"of a step"}};
   std::string since;
   if (!a.changes.empty()) {
-    since = " from " + step_name(a.changes.back().iteration) + " on";
+    since = " from " + step_name(a.changes.back().iteration, a.changes.back().epoch) + " on";
     columns.push_back({"before"});
   }
   return "\nTimers" + since + " (median; they may hold one another):\n" +
