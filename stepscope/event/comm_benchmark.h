@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of a benchmark of collectives (read/nccl/read_comm_benchmark.h): one file, one operation,
-// one group of ranks.
+// Results of a benchmark of collectives (read/nccl/read_comm_benchmark.h): one operation and one
+// group of ranks. A file may have several.
 #pragma once
 
 #include <cstdint>

@@ -162,4 +162,39 @@ text("ratio_of_eight.log", TITLES + "".join(
     f"  {1 << k}  {1 << (k - 2)}  float  sum  -1  {t:.2f}  {(1 << k) / t / 1e3:.2f}  {1.75 * (1 << k) / t / 1e3:.2f}  0"
     f"  {t:.2f}  {(1 << k) / t / 1e3:.2f}  {1.75 * (1 << k) / t / 1e3:.2f}  0\n"
     for k, t in ((10, 88.0), (16, 88.0), (20, 90.0), (24, 160.0), (28, 1190.0), (32, 16860.0))))
+
+
+def nccl_rows(factor, redop, share=1, sizes=(20, 22, 24, 26)):
+    """Rows of floats on links of 20 us and 200 GB/s of bus bandwidth; `share`: ranks that share the count."""
+    lines = ""
+    for k in sizes:
+        us = 20 + (1 << k) * factor / 200e3
+        times = f"  {us:.2f}  {(1 << k) / us / 1e3:.2f}  {factor * (1 << k) / us / 1e3:.2f}  0"
+        lines += f"  {1 << k}  {(1 << k) // 4 // share}  float  {redop}  -1{times}{times}\n"
+    return lines
+
+
+def nccl_ranks(count, on_each):
+    return "".join(f"#  Rank {r:2} Group  0 Pid {700 + r} on n{r // on_each} device  {r % on_each} [0000:1b:00] NVIDIA H100 80GB HBM3\n"
+                   for r in range(count))
+
+
+def announced(test, ranks, on_each, rows):
+    return (f"# nccl-tests version 2.17.8\n# Collective test starting: {test}_perf\n# Using devices\n" + nccl_ranks(ranks, on_each) +
+            TITLES + rows + f"# Collective test concluded: {test}_perf\n\n")
+
+
+FIVE = (announced("all_reduce", 8, 8, nccl_rows(1.75, "sum")) + announced("all_gather", 8, 8, nccl_rows(0.875, "none", 8)) +
+        announced("sendrecv", 8, 8, nccl_rows(1, "sum")))
+text("three_tests.log", FIVE)
+
+
+def osu_reduce(command, start):
+    return command + "\n\n# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n" + "".join(
+        f"{1 << k}    {start + (1 << k) / 4e3:.2f}\n" for k in range(2, 18))
+
+
+text("osu_of_two_places.log", osu_reduce("", 1.2) + osu_reduce("", 20))
+text("osu_with_commands.log", osu_reduce("mpirun -np 2 ./osu_allreduce", 1.2) +
+     osu_reduce("mpirun -np 2 --map-by ppr:1:node ./osu_allreduce", 20))
 text("two_tests.log", TITLES + "  1048576  262144  float  none  -1  20.0  52.43  45.88  0  21.0  49.93  43.69  0\n")

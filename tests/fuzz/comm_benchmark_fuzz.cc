@@ -43,6 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto read = parse_comm_benchmark(text, "input");
   expect(read || !read.error().message().empty(), "an error says something");
-  if (read) expect_measured(*read);
+  if (read) {
+    expect(!read->empty(), "an accepted text has a table");
+    for (const CommBenchmark& table : *read) expect_measured(table);
+  }
   return 0;
 }

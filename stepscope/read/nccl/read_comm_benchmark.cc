@@ -5,8 +5,9 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <set>
-#include <vector>
+#include <utility>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/files/text_source.h"
@@ -14,6 +15,7 @@
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"
+#include "stepscope/read/nccl/benchmark_tables.h"
 
 namespace stepscope {
 namespace {
@@ -22,43 +24,6 @@ constexpr double us = 1e-6;
 
 // No collective is faster than a nanosecond or takes years; such a figure is damage.
 bool is_time(Seconds time) { return time >= Seconds{1e-9} && time <= Seconds{1e9}; }
-
-struct TestName {
-  std::string_view name;
-  CollectiveKind kind;
-};
-
-// Names of the nccl-tests programs, without "_perf".
-constexpr std::array<TestName, 10> nccl_tests = {{
-    {"all_reduce", CollectiveKind::all_reduce},
-    {"all_gather", CollectiveKind::all_gather},
-    {"reduce_scatter", CollectiveKind::reduce_scatter},
-    {"alltoall", CollectiveKind::all_to_all},
-    {"broadcast", CollectiveKind::broadcast},
-    {"sendrecv", CollectiveKind::send_recv},
-    {"scatter", CollectiveKind::scatter},
-    {"gather", CollectiveKind::gather},
-    {"reduce", CollectiveKind::reduce},
-    {"hypercube", CollectiveKind::unknown},
-}};
-
-// Names in OSU's titles. A name that contains another precedes it.
-struct OsuName {
-  std::string_view name;
-  CollectiveKind kind;
-  bool per_rank;
-};
-constexpr std::array<OsuName, 9> osu_tests = {{
-    {"Reduce_scatter", CollectiveKind::reduce_scatter, false},
-    {"Allreduce", CollectiveKind::all_reduce, false},
-    {"Allgather", CollectiveKind::all_gather, true},
-    {"All-to-All", CollectiveKind::all_to_all, true},
-    {"Alltoall", CollectiveKind::all_to_all, true},
-    {"Broadcast", CollectiveKind::broadcast, false},
-    {"Scatter", CollectiveKind::scatter, true},
-    {"Gather", CollectiveKind::gather, true},
-    {"Reduce", CollectiveKind::reduce, false},
-}};
 
 // The line without "[1,0]<stdout>:" of Open MPI or "0: " of srun.
 std::string_view without_task_label(std::string_view line) {
@@ -83,25 +48,6 @@ void words_of(std::string_view text, std::vector<std::string_view>& words) {
   }
 }
 
-// "all_reduce" from ".../all_reduce_perf": the first such word in a text.
-std::string_view test_in(std::string_view text) {
-  for (std::size_t at = text.find("_perf"); at != std::string_view::npos;
-       at = text.find("_perf", at + 1)) {
-    std::size_t begin = at;
-    while (begin > 0 && is_word_letter(text[begin - 1])) --begin;
-    const std::string_view name = text.substr(begin, at - begin);
-    if (std::ranges::any_of(nccl_tests, [&](const TestName& t) { return t.name == name; }))
-      return name;
-  }
-  return {};
-}
-
-CollectiveKind kind_of(std::string_view test) {
-  for (const TestName& t : nccl_tests)
-    if (t.name == test) return t.kind;
-  return CollectiveKind::unknown;
-}
-
 // The columns of the figures for one mode (out of place or in place).
 struct TimeColumns {
   std::size_t time = 0;
@@ -110,25 +56,54 @@ struct TimeColumns {
   std::optional<std::size_t> wrong{};
 };
 
+// Takes each line of a text and makes the tables.
 class BenchmarkReader {
  public:
-  explicit BenchmarkReader(CommBenchmark& out) : out_(out) {}
-
   Result<Done> read(ByteSource& source) {
     const auto read = for_line_blocks(source, "\n", [&](std::string_view block) -> Result<Done> {
       StepLines lines(block);
       for (std::string_view line; lines.next(line);) {
-        if (test_.empty()) test_ = test_in(line);
+        ++line_;
+        take_names(line);
         take(without_task_label(line));
       }
       return Done{};
     });
-    if (!read) return read.error();
-    settle();
-    return Done{};
+    return read ? Result<Done>(Done{}) : read.error();
   }
 
+  std::vector<ReadTable> tables;
+  std::map<std::string, std::uint64_t> notes;  // of rows of no table
+
  private:
+  void begin_context() {
+    next_ = {};
+    ranks_.clear();
+    hosts_.clear();
+  }
+
+  void take_names(std::string_view line) {
+    const std::string_view name = test_in(line);
+    if (!name.empty()) {
+      if (contains(line, "test concluded:")) {
+        if (!tables.empty() && tables.back().context.test.empty())
+          tables.back().context.test = name;
+        return;
+      }
+      const bool announced = contains(line, "test starting:");
+      if (announced) {
+        begin_context();
+        next_ = {.test = std::string(name), .announced = true};
+      }
+      if (!next_.announced) {
+        next_.several = next_.several || (!next_.test.empty() && next_.test != name);
+        next_.test = name;
+      }
+    }
+    if (!name.empty() || contains(line, "osu_"))
+      if (const auto launch = benchmark_launch(line)) next_.launch = launch;
+  }
+
   void take(std::string_view line) {
     if (line.empty()) return;
     if (line.front() != '#') return take_row(line);
@@ -136,18 +111,18 @@ class BenchmarkReader {
     if (words_.empty()) return;
     if (words_[0] == "Rank") return take_rank(line);
     if (line.starts_with("# OSU ")) {
-      out_.tool = "OSU";
-      out_.test = trimmed(line.substr(1));
+      next_.test = trimmed(line.substr(1));
+      next_.osu = next_.announced = true;
       return;
     }
     if (words_[0] == "size" || words_[0] == "Size") take_titles(line);
-    if (line.find("version ") != std::string_view::npos && words_[0] == "nccl-tests")
-      out_.tool = "nccl-tests";
   }
 
   void take_titles(std::string_view line) {
     columns_.clear();
+    redop_ = root_ = std::nullopt;
     count_ = words_.size();
+    titled_ = true;
     osu_ = words_[0] == "Size";
     if (osu_) return take_osu_titles(line);
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -160,7 +135,6 @@ class BenchmarkReader {
       if (word == "busbw") columns_.back().busbw = i;
       if (word == "#wrong" || word == "error") columns_.back().wrong = i;
     }
-    if (out_.tool.empty()) out_.tool = "nccl-tests";
   }
 
   // "# Size   Avg Latency(us)   Min Latency(us) …": the first figure is in the second column.
@@ -172,9 +146,9 @@ class BenchmarkReader {
       rate_unit_ = line.find("GB/s") != std::string_view::npos ? 1e9 : 1e6;
     else if (latency == std::string_view::npos)
       return;
+    of_collectives_ = contains(line, "Avg");
     columns_.push_back({.time = 1});
     count_ = 0;  // any number of further columns may follow
-    if (out_.tool.empty()) out_.tool = "OSU";
   }
 
   // "#  Rank  0 Group  0 Pid 123 on host device  0 [0000:07:00] NVIDIA H100".
@@ -186,12 +160,51 @@ class BenchmarkReader {
       return;
     const auto group = std::ranges::find(words_, "Group");
     if (group != words_.end() && group + 1 != words_.end())
-      if (const auto number = clean_integer(*(group + 1)); number && *number > 0) groups_ = true;
+      if (const auto number = clean_integer(*(group + 1)); number && *number > 0)
+        next_.groups = true;
     ranks_.insert(*rank);
     ++hosts_[std::string(*(on + 1))];
     const std::size_t bracket = line.find("] ");
-    if (out_.device.empty() && bracket != std::string_view::npos)
-      out_.device = trimmed(line.substr(bracket + 2));
+    if (next_.device.empty() && bracket != std::string_view::npos)
+      next_.device = trimmed(line.substr(bracket + 2));
+  }
+
+  TableContext with_ranks(TableContext context) const {
+    if (ranks_.empty()) return context;
+    context.listed = static_cast<int>(*ranks_.rbegin()) + 1;
+    context.whole = std::cmp_equal(ranks_.size(), context.listed);
+    context.hosts = static_cast<int>(hosts_.size());
+    context.same_ranks_per_host = std::ranges::all_of(
+        hosts_, [&](const auto& host) { return host.second == hosts_.begin()->second; });
+    return context;
+  }
+
+  // The table that a row of this size belongs to. A title or what names ranks begins a table, and
+  // so do sizes that begin again: of the same test, unless titles stand between.
+  ReadTable& table_of(std::int64_t size) {
+    const bool again = !tables.empty() && size < tables.back().last_size;
+    const bool said = !next_.test.empty() || !ranks_.empty() || next_.launch;
+    if (tables.empty() || again || (titled_ && said)) {
+      TableContext context;
+      if (said)
+        context = with_ranks(std::move(next_));
+      else if (!titled_ && !tables.empty())
+        context = tables.back().context;
+      ReadTable& made = tables.emplace_back();
+      made.context = std::move(context);
+      made.out.tool = osu_ ? "OSU" : "nccl-tests";
+      made.line = line_;
+      // Titles without "Avg" are of messages between two ranks.
+      if (osu_ && !made.context.osu && !of_collectives_) made.context.osu = true;
+      begin_context();
+    }
+    titled_ = false;
+    tables.back().last_size = size;
+    return tables.back();
+  }
+
+  std::map<std::string, std::uint64_t>& notes_here() {
+    return tables.empty() ? notes : tables.back().out.notes;
   }
 
   void take_row(std::string_view line) {
@@ -200,144 +213,73 @@ class BenchmarkReader {
     if (words_.empty() || std::isdigit(static_cast<unsigned char>(words_[0].front())) == 0) return;
     const auto size = clean_integer(words_[0]);
     // Before nccl-tests 2.13 the columns of an absent reduction or root are blank.
-    if (!osu_ && words_.size() + 1 == count_ && redop_ && !root_ && *redop_ <= words_.size()) {
-      words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(*redop_), "none");
-      blank_ = true;
-    }
+    const bool blank =
+        !osu_ && words_.size() + 1 == count_ && redop_ && !root_ && *redop_ <= words_.size();
+    if (blank) words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(*redop_), "none");
     if (osu_ ? words_.size() < 2 : words_.size() != count_ || !size) {
-      if (size) ++out_.notes["rows_not_understood"];
+      if (size) ++notes_here()["rows_not_understood"];
       return;
     }
     if (!size || *size <= 0 || *size > (std::int64_t{1} << 50)) return;  // zero bytes are useless
-    if (osu_) return take_osu_row(*size);
-    if (redop_ && words_[*redop_] != "none") reduces_ = true;
-    if (root_ && words_[*root_] != "-1") rooted_ = true;
-    for (std::size_t c = 0; c < columns_.size(); ++c) take_times(*size, columns_[c], c > 0);
+    ReadTable& table = table_of(*size);
+    if (osu_) return take_osu_row(*size, table.out);
+    BenchmarkFigures& figures = table.figures;
+    figures.blank = figures.blank || blank;
+    if (redop_ && words_[*redop_] != "none") figures.reduces = true;
+    if (root_ && words_[*root_] != "-1") figures.rooted = true;
+    if (const auto count = clean_integer(words_[1]); count && words_.size() > 2)
+      take_shares(*size, *count, element_bytes(words_[2]), figures);
+    for (std::size_t c = 0; c < columns_.size(); ++c) take_times(*size, columns_[c], c > 0, table);
   }
 
-  void take_osu_row(std::int64_t size) {
+  void take_osu_row(std::int64_t size, CommBenchmark& out) {
     const auto value = clean_number(words_[1]);
     if (!value || !(*value > 0) || !std::isfinite(*value)) {
-      ++out_.notes["rows_not_understood"];
+      ++out.notes["rows_not_understood"];
       return;
     }
     const Seconds time{rate_unit_ > 0 ? static_cast<double>(size) / (*value * rate_unit_)
                                       : *value * us};
     if (!is_time(time)) {
-      ++out_.notes["rows_not_understood"];
+      ++out.notes["rows_not_understood"];
       return;
     }
-    out_.points.push_back({.bytes = Bytes{size}, .time = time});
+    out.points.push_back({.bytes = Bytes{size}, .time = time});
     if (rate_unit_ > 0) {
-      out_.many_at_once = true;
-      out_.best_rate = std::max(out_.best_rate.value_or(0), *value * rate_unit_);
+      out.many_at_once = true;
+      out.best_rate = std::max(out.best_rate.value_or(0), *value * rate_unit_);
     }
   }
 
-  void take_times(std::int64_t size, const TimeColumns& c, bool in_place) {
+  void take_times(std::int64_t size, const TimeColumns& c, bool in_place, ReadTable& table) {
     const auto time = clean_number(words_[c.time]);
     if (!time || !is_time(Seconds{*time * us})) {
-      if (words_[c.time] != "N/A") ++out_.notes["rows_not_understood"];
+      if (words_[c.time] != "N/A") ++table.out.notes["rows_not_understood"];
       return;
     }
     if (c.wrong)
       if (const auto wrong = clean_number(words_[*c.wrong]); wrong && *wrong > 1e-3) {
-        ++out_.notes["rows_with_wrong_results"];
+        ++table.out.notes["rows_with_wrong_results"];
         return;
       }
-    out_.points.push_back(
+    table.out.points.push_back(
         {.bytes = Bytes{size}, .time = Seconds{*time * us}, .in_place = in_place});
-    if (!c.algbw || !c.busbw) return;
-    const auto algbw = clean_number(words_[*c.algbw]);
-    const auto busbw = clean_number(words_[*c.busbw]);
-    // Values have two decimals, so the largest rates give the most precise factor.
-    if (algbw && busbw && *algbw > best_algbw_ && *algbw >= 1) {
-      best_algbw_ = *algbw;
-      factor_ = *busbw / *algbw;
-    }
+    if (c.algbw && c.busbw) take_factor(words_[*c.algbw], words_[*c.busbw], table.figures);
   }
 
-  void settle() {
-    if (out_.tool == "OSU") {
-      out_.kind = CollectiveKind::send_recv;
-      for (const OsuName& t : osu_tests)
-        if (out_.test.find(t.name) != std::string::npos) {
-          out_.kind = t.kind;
-          out_.per_rank = t.per_rank;
-          break;
-        }
-      if (out_.kind == CollectiveKind::send_recv) out_.ranks = 2;
-      return;
-    }
-    if (test_.empty()) test_ = test_in(out_.path);
-    if (!test_.empty()) {
-      out_.test = test_ + "_perf";
-      out_.kind = kind_of(test_);
-    }
-    out_.ranks = static_cast<int>(ranks_.size());
-    out_.hosts = static_cast<int>(hosts_.size());
-    for (const auto& [host, count] : hosts_)
-      out_.same_ranks_per_host = out_.same_ranks_per_host && count == hosts_.begin()->second;
-    if (groups_) ++out_.notes["several_groups_at_once"];
-    if (out_.kind == CollectiveKind::unknown) tell_kind();
-    if (out_.ranks == 0) tell_ranks();
-  }
-
-  // Determines the kind from reduction, root and factor. All-gather and all-to-all look alike, but
-  // only all-to-all and send and receive once had a column for a reduction that they leave blank.
-  // Where a test reduces without a root, the factor of all-reduce is 1 or more and that of
-  // reduce-scatter less than 1, with any number of ranks.
-  void tell_kind() {
-    constexpr double near_one = 0.05;
-    if (best_algbw_ <= 0) return;
-    const int n = out_.ranks;
-    const auto is = [&](CollectiveKind kind) {
-      const auto factor = busbw_factor(kind, n);
-      return factor && std::fabs(factor_ - *factor) < 0.01;
-    };
-    if (blank_)
-      out_.kind = n > 2 && is(CollectiveKind::all_to_all)  ? CollectiveKind::all_to_all
-                  : n > 2 && is(CollectiveKind::send_recv) ? CollectiveKind::send_recv
-                                                           : CollectiveKind::unknown;
-    else if (rooted_)
-      out_.kind = reduces_ ? CollectiveKind::reduce : CollectiveKind::broadcast;
-    else if (reduces_ && (factor_ > 1 + near_one || (n > 2 && is(CollectiveKind::all_reduce))))
-      out_.kind = CollectiveKind::all_reduce;
-    else if (reduces_ && (factor_ < 1 - near_one || (n > 2 && is(CollectiveKind::reduce_scatter))))
-      out_.kind = CollectiveKind::reduce_scatter;
-  }
-
-  void tell_ranks() {
-    if (best_algbw_ <= 0) return;
-    double n = 0;
-    if (out_.kind == CollectiveKind::all_reduce && factor_ < 2) n = 2 / (2 - factor_);
-    const auto one = busbw_factor(out_.kind, 2);
-    if (one && *one == 0.5 && factor_ < 1) n = 1 / (1 - factor_);
-    // Two decimals are enough for small n.
-    const double whole = std::round(n);
-    if (whole >= 2 && whole <= 64 && std::fabs(n - whole) < 0.1) {
-      out_.ranks = static_cast<int>(whole);
-      ++out_.notes["ranks_told_by_the_ratio_of_busbw_to_algbw"];
-    }
-  }
-
-  CommBenchmark& out_;
   std::vector<std::string_view> words_;
-  std::string test_;
+  TableContext next_;  // of the table that begins next
+  std::set<std::int64_t> ranks_;
+  std::map<std::string, int> hosts_;
   std::vector<TimeColumns> columns_;
   std::size_t count_ = 0;  // number of words in a row
   std::optional<std::size_t> redop_;
   std::optional<std::size_t> root_;
+  bool titled_ = false;  // titles stood behind the last row
   bool osu_ = false;
-  double rate_unit_ = 0;  // bytes/s of a printed rate; 0: times are printed
-  bool reduces_ = false;
-  bool rooted_ = false;
-  bool blank_ = false;  // a column for the reduction, and none in the rows
-  bool groups_ = false;
-  std::set<std::int64_t> ranks_;
-  std::map<std::string, int> hosts_;
-  double best_algbw_ = 0;
-  double factor_ = 0;
+  bool of_collectives_ = false;  // OSU's titles with "Avg"
+  double rate_unit_ = 0;         // bytes/s of a printed rate; 0: times are printed
+  std::uint64_t line_ = 0;
 };
 
 void take_json_times(const JsonValue& row, const char* key, bool in_place, CommBenchmark& out) {
@@ -367,11 +309,10 @@ void take_devices(const JsonValue& config, std::map<std::string, int>& hosts, Co
 }
 
 Result<Done> read_json(ByteSource& source, std::string_view head, std::string_view path,
-                       CommBenchmark& out) {
+                       std::optional<CollectiveKind> given, CommBenchmark& out) {
   out.tool = "nccl-tests";
-  const std::string_view test = test_in(head);
-  out.kind = kind_of(test);
-  if (!test.empty()) out.test = std::string(test) + "_perf";
+  out.path = path;
+  name_test(test_in(head), given, out);
   std::map<std::string, int> hosts;
   const auto take = [&](const JsonItem& item) -> Result<Done> {
     if (item.value == nullptr) return Done{};
@@ -392,32 +333,34 @@ Result<Done> read_json(ByteSource& source, std::string_view head, std::string_vi
 
 }  // namespace
 
-Result<CommBenchmark> parse_comm_benchmark(ByteSource& source, std::string_view head,
-                                           std::string_view path) {
-  CommBenchmark out;
-  out.path = path;
+Result<std::vector<CommBenchmark>> parse_comm_benchmark(ByteSource& source, std::string_view head,
+                                                        std::string_view path,
+                                                        std::optional<CollectiveKind> given) {
   const bool json = trimmed(head.substr(0, 100)).starts_with('{');
-  const auto read = json ? read_json(source, head, path, out) : BenchmarkReader(out).read(source);
-  if (!read) return read.error();
+  std::vector<ReadTable> tables;
+  if (json) {
+    ReadTable& table = tables.emplace_back();
+    if (const auto read = read_json(source, head, path, given, table.out); !read)
+      return read.error();
+  } else {
+    BenchmarkReader reader;
+    if (const auto read = reader.read(source); !read) return read.error();
+    tables = std::move(reader.tables);
+    for (ReadTable& table : tables) settle_table(table, path, given);
+    if (!tables.empty())
+      for (const auto& [note, count] : reader.notes) tables.front().out.notes[note] += count;
+  }
   if (const std::string damage = source.damage(); !damage.empty())
     return Error{.what = damage, .file = std::string(path), .hint = "copy the file again"};
-  if (out.points.empty())
+  std::erase_if(tables, [](const ReadTable& t) { return t.out.points.empty(); });
+  if (tables.empty())
     return Error{.what = "has no measured row of nccl-tests or of the OSU micro-benchmarks",
                  .file = std::string(path),
                  .hint = "give what all_reduce_perf or osu_allreduce printed"};
-  if (out.kind == CollectiveKind::unknown) {
-    const std::string_view by_name = test_in(path);
-    out.kind = kind_of(by_name);
-    if (!by_name.empty()) out.test = std::string(by_name) + "_perf";
-  }
-  if (out.kind == CollectiveKind::unknown)
-    return Error{.what = "does not say which collective it measured",
-                 .file = std::string(path),
-                 .hint = "put the test's name into the file's: all_gather_perf.txt"};
-  return out;
+  return joined_tables(std::move(tables), path);
 }
 
-bool has_benchmark_titles(std::string_view text) {
+bool has_benchmark_lines(std::string_view text) {
   StepLines lines(text);
   for (std::string_view line; lines.next(line);) {
     line = without_task_label(line);
@@ -428,9 +371,11 @@ bool has_benchmark_titles(std::string_view text) {
   return false;
 }
 
-Result<CommBenchmark> parse_comm_benchmark(std::string_view text, std::string_view path) {
+Result<std::vector<CommBenchmark>> parse_comm_benchmark(std::string_view text,
+                                                        std::string_view path,
+                                                        std::optional<CollectiveKind> given) {
   TextSource source(text);
-  return parse_comm_benchmark(source, text, path);
+  return parse_comm_benchmark(source, text, path, given);
 }
 
 }  // namespace stepscope

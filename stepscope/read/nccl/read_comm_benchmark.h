@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads outputs of nccl-tests (all_reduce_perf and the others, also RCCL's; text of every version
 // and the JSON of -J) and of the OSU micro-benchmarks. Other output and launchers' prefixes are
-// allowed. Columns are found by their titles. nccl-tests gives the number of ranks (rank lines,
-// else the ratio of busbw to algbw); OSU does not.
+// allowed. Columns are found by their titles. The number of ranks is that of nccl-tests' rank
+// lines, of the launcher's command, or the only one that the figures allow (benchmark_figures.h).
+// OSU names none.
 #pragma once
 
-#include <string>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
@@ -14,16 +16,20 @@
 
 namespace stepscope {
 
-// `head`: the first bytes of the source. Errors: no row of either tool; the text does not name the
-// operation.
-[[nodiscard]] Result<CommBenchmark> parse_comm_benchmark(ByteSource& source, std::string_view head,
-                                                         std::string_view path);
+// One benchmark for each collective and place: a test's announcement, titles behind names of ranks,
+// and sizes that begin again begin a table. Repeated tests of one place are one. `head`: the first
+// bytes of the source. `given`: the collective of tables that name none. Errors: no row of either
+// tool; a table does not name its collective; two tests that differ name no hosts.
+[[nodiscard]] Result<std::vector<CommBenchmark>> parse_comm_benchmark(
+    ByteSource& source, std::string_view head, std::string_view path,
+    std::optional<CollectiveKind> given = std::nullopt);
 
 // The same of a text in memory.
-[[nodiscard]] Result<CommBenchmark> parse_comm_benchmark(std::string_view text,
-                                                         std::string_view path);
+[[nodiscard]] Result<std::vector<CommBenchmark>> parse_comm_benchmark(
+    std::string_view text, std::string_view path,
+    std::optional<CollectiveKind> given = std::nullopt);
 
 // Whether a line has the titles of nccl-tests' columns.
-[[nodiscard]] bool has_benchmark_titles(std::string_view text);
+[[nodiscard]] bool has_benchmark_lines(std::string_view text);
 
 }  // namespace stepscope

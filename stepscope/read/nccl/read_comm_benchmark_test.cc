@@ -3,16 +3,25 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace stepscope {
 namespace {
 
-CommBenchmark benchmark_of(std::string_view text, std::string_view path = "out.txt") {
+std::vector<CommBenchmark> benchmarks_of(std::string_view text, std::string_view path = "out.txt") {
   auto b = parse_comm_benchmark(text, path);
   EXPECT_TRUE(b) << b.error().message();
-  return b ? std::move(*b) : CommBenchmark{};
+  return b ? std::move(*b) : std::vector<CommBenchmark>{};
+}
+
+CommBenchmark benchmark_of(std::string_view text, std::string_view path = "out.txt") {
+  auto all = benchmarks_of(text, path);
+  EXPECT_EQ(all.size(), 1U);
+  return all.empty() ? CommBenchmark{} : std::move(all.front());
 }
 
 constexpr const char* titles =
@@ -132,6 +141,93 @@ TEST(CommBenchmark, WhatTheFiguresTellWhereTheTextDoesNot) {
       ranks + titles + "1048576 65536 float none -1 20.0 52.43 45.88 0 21.0 49.93 43.69 0\n", "x");
   ASSERT_FALSE(either);
   EXPECT_NE(either.error().message().find("which collective"), std::string::npos);
+}
+
+// The row of `kib` KiB of floats: `share` is the ranks whose counts share the buffer.
+std::string row_of(int kib, double us, double factor, const char* redop, int share = 1) {
+  const double rate = kib * 1024 / us / 1e3;
+  const auto figures = [&] {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "  %.2f  %.2f  %.2f  0", us, rate, factor * rate);
+    return std::string(text.data());
+  };
+  return std::to_string(kib * 1024) + "  " + std::to_string(kib * 256 / share) + "  float  " +
+         redop + "  -1" + figures() + figures() + '\n';
+}
+
+std::string rank_lines(int ranks, int on_each) {
+  std::string lines;
+  for (int r = 0; r < ranks; ++r)
+    lines += "#  Rank  " + std::to_string(r) + " Group  0 Pid 9 on n" +
+             std::to_string(r / on_each) + " device  0 [0000:07:00] X\n";
+  return lines;
+}
+
+TEST(CommBenchmark, TestsOfAFileAreNotOne) {
+  std::string text;
+  for (const auto& [test, factor, share] :
+       {std::tuple{"all_reduce", 1.5, 1}, std::tuple{"all_gather", 0.75, 4}})
+    text += std::string("# Collective test starting: ") + test + "_perf\n" + rank_lines(4, 2) +
+            titles + row_of(1024, 100 / factor, factor, share > 1 ? "none" : "sum", share) +
+            row_of(4096, 400 / factor, factor, share > 1 ? "none" : "sum", share) +
+            "# Collective test concluded: " + test + "_perf\n";
+  const auto all = benchmarks_of(text);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(all[1].kind, CollectiveKind::all_gather);
+  for (const CommBenchmark& b : all) {
+    EXPECT_EQ(b.points.size(), 4U);
+    EXPECT_EQ(b.ranks, 4);
+    EXPECT_EQ(b.hosts, 2);
+  }
+}
+
+TEST(CommBenchmark, ARepeatedTestIsOneAndSaysSo) {
+  const std::string once =
+      rank_lines(4, 4) + titles + row_of(1024, 100, 1.5, "sum") + row_of(2048, 150, 1.5, "sum");
+  const CommBenchmark twice = benchmark_of(once + once);
+  EXPECT_EQ(twice.points.size(), 8U);
+  EXPECT_EQ(twice.notes.at("tables_of_the_same_test"), 2U);
+  // A cycle of the same test prints no titles.
+  const CommBenchmark cycles =
+      benchmark_of(once + row_of(1024, 101, 1.5, "sum") + row_of(2048, 151, 1.5, "sum"));
+  EXPECT_EQ(cycles.ranks, 4);
+  EXPECT_EQ(cycles.points.size(), 8U);
+  // Titles that are printed again within the sizes begin nothing.
+  EXPECT_FALSE(benchmark_of(once + titles + row_of(4096, 300, 1.5, "sum"))
+                   .notes.contains("tables_of_the_same_test"));
+}
+
+TEST(CommBenchmark, TwoPlacesThatTheTextDoesNotNameAreAskedFor) {
+  const auto run = [](const char* command, double us) {
+    return std::string(command) + "\n\n# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg " +
+           "Latency(us)\n4 " + std::to_string(us) + "\n8 " + std::to_string(1.1 * us) + '\n';
+  };
+  const auto unknown = parse_comm_benchmark(run("", 1.5) + run("", 20), "two.txt");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message().find("on which hosts"), std::string::npos);
+  EXPECT_EQ(benchmark_of(run("", 1.5) + run("", 1.6)).points.size(), 4U);
+  const auto named = benchmarks_of(run("mpirun -np 2 ./osu_allreduce", 1.5) +
+                                   run("mpirun -np 2 -map-by ppr:1:node ./osu_allreduce", 20));
+  ASSERT_EQ(named.size(), 2U);
+  EXPECT_EQ(named[0].ranks, 2);
+  EXPECT_EQ(named[0].hosts, 0);
+  EXPECT_EQ(named[1].hosts, 2);
+}
+
+TEST(CommBenchmark, ATableWithoutANameIsAskedForByItsLine) {
+  const std::string text = "# Collective test starting: all_reduce_perf\n" + rank_lines(4, 4) +
+                           titles + row_of(1024, 100, 1.5, "sum") + titles +
+                           row_of(512, 100, 0.75, "none", 4);
+  const auto refused = parse_comm_benchmark(text, "x.txt");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("that from line 13 on"), std::string::npos)
+      << refused.error().message();
+  const auto given = parse_comm_benchmark(text, "x.txt", CollectiveKind::all_gather);
+  ASSERT_TRUE(given);
+  ASSERT_EQ(given->size(), 2U);
+  EXPECT_EQ((*given)[1].kind, CollectiveKind::all_gather);
+  EXPECT_EQ((*given)[1].ranks, 4);
 }
 
 TEST(CommBenchmark, OfNcclTestsJson) {

@@ -26,17 +26,18 @@ int (*measuring)(const CalibrateFlags& flags) = nullptr;
 
 int fit_benchmarks_of(const CalibrateFlags& flags) {
   const auto given = [](int n) { return n > 0 ? std::optional(n) : std::nullopt; };
-  const auto kind = collective_named(flags.collective);
-  if (!kind)
+  const auto kind = flags.collective.empty() ? std::nullopt : collective_named(flags.collective);
+  if (!kind && !flags.collective.empty())
     return refused({.what = fmt::format("--collective: {} is no collective", flags.collective),
                     .hint = "give all_reduce, all_gather, reduce_scatter, all_to_all, …"});
   Failures failures;
-  const auto result =
-      calibrate_from({.files = flags.from,
-                      .machine = flags.machine,
-                      .place = {.ranks = given(flags.ranks), .hosts = given(flags.hosts)},
-                      .table = {.kind = *kind, .unit = *time_unit(flags.unit)}},
-                     progress_of(failures));
+  const auto result = calibrate_from(
+      {.files = flags.from,
+       .machine = flags.machine,
+       .place = {.ranks = given(flags.ranks), .hosts = given(flags.hosts)},
+       .table = {.kind = kind.value_or(CollectiveKind::all_reduce), .unit = *time_unit(flags.unit)},
+       .kind = kind},
+      progress_of(failures));
   if (!result) return refused(result.error());
   if (!result->machine) return exit_failed;
   failures.keep(write_file(flags.file, machine_text(*result->machine)));
@@ -99,9 +100,11 @@ void declare(CLI::App& app, CalibrateFlags& f) {
            1, 100000)
       ->default_str("1")
       ->group(benchmarks);
-  app.add_option("--collective", f.collective, "Collective of a table of --from that names none")
+  app.add_option("--collective", f.collective,
+                 "Collective of a table of --from that names none. Only for tables of sizes and "
+                 "times there is a default.")
       ->type_name("NAME")
-      ->capture_default_str()
+      ->default_str("all_reduce")
       ->group(benchmarks);
   as_choice(app.add_option("--unit", f.unit, "Unit of a table's times whose header names none"),
             {"ns", "us", "ms", "s"})

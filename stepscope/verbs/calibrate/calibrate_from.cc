@@ -99,11 +99,11 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
       } else {
         error = tables.error();
       }
-    } else if (auto benchmark = parse_comm_benchmark(**source, head->text, path)) {
-      files.push_back({path, benchmark->device});
-      read.push_back(std::move(*benchmark));
+    } else if (auto found = parse_comm_benchmark(**source, head->text, path, request.kind)) {
+      files.push_back({path, found->front().device});
+      std::ranges::move(*found, std::back_inserter(read));
     } else {
-      error = with_printed_block(benchmark.error());
+      error = with_printed_block(found.error());
     }
     if (error) fail(progress, result.failures, *error);
   }

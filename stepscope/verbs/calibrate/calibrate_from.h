@@ -21,8 +21,9 @@ struct CalibrateFromRequest {
   std::vector<std::string> files{};
   // That they ran on: of the catalogue, or a machine file. Empty: by the first device they name.
   std::string machine{};
-  BenchmarkPlace place{};   // where a file does not say: ranks, and hosts (one)
-  SizeTimeOptions table{};  // where a table does not say: collective, unit of times
+  BenchmarkPlace place{};                // where a file does not say: ranks, and hosts
+  SizeTimeOptions table{};               // where a table does not say: collective, unit of times
+  std::optional<CollectiveKind> kind{};  // where a benchmark's table does not say
 };
 
 struct CalibrateFromResult {

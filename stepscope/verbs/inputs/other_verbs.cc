@@ -143,7 +143,7 @@ constexpr std::size_t most_files = 16;
 // The error about a table of nccl-tests that its reader refuses; absent for another file.
 std::optional<Error> refused_benchmark(const std::string& path) {
   const auto head = head_of_file(path);
-  if (!head || !has_benchmark_titles(head->text)) return std::nullopt;
+  if (!head || !has_benchmark_lines(head->text)) return std::nullopt;
   const auto benchmark = parse_comm_benchmark(whole_lines(*head), path);
   if (benchmark) return std::nullopt;
   Error error = benchmark.error();

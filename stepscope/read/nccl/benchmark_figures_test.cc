@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/nccl/benchmark_figures.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace stepscope {
+namespace {
+
+using enum CollectiveKind;
+
+BenchmarkFigures figures(const char* algbw, const char* busbw, std::int64_t shares,
+                         bool reduces = false) {
+  BenchmarkFigures f{.reduces = reduces};
+  take_shares(shares * 4096, 1024, 4, f);
+  take_factor(algbw, busbw, f);
+  return f;
+}
+
+TEST(BenchmarkFigures, TellTheOnlyGroupSize) {
+  EXPECT_EQ(ranks_by_figures(figures("171.72", "300.51", 1), all_reduce), 8);
+  EXPECT_EQ(ranks_by_figures(figures("423.16", "834.57", 1), all_reduce), 72);
+  // Two digits allow 9 to 22 ranks.
+  EXPECT_EQ(ranks_by_figures(figures("0.24", "0.22", 0), all_gather), 0);
+  EXPECT_EQ(ranks_by_figures(figures("0.24", "0.22", 16), all_gather), 16);
+  // A rate of a group without end.
+  EXPECT_EQ(ranks_by_figures(figures("1.00", "2.00", 1), all_reduce), 0);
+  EXPECT_EQ(ranks_by_figures(figures("43.75", "43.75", 1), send_recv), 0);
+}
+
+TEST(BenchmarkFigures, SharesAndFactorHaveToAgree) {
+  const BenchmarkFigures f = figures("52.43", "52.43", 4, true);
+  EXPECT_FALSE(may_be_of(f, reduce_scatter, 4));
+  EXPECT_EQ(kind_by_figures(f, 0), unknown);
+  EXPECT_EQ(ranks_by_figures(f, reduce_scatter), 0);
+  EXPECT_TRUE(may_be_of(figures("1.24", "1.20", 32), all_gather, 32));
+  EXPECT_FALSE(may_be_of(figures("1.24", "1.20", 32), all_gather, 16));
+}
+
+TEST(BenchmarkFigures, ALargeReduceScatterIsNoAllReduceOfTwo) {
+  EXPECT_EQ(kind_by_figures(figures("50.00", "49.90", 512, true), 0), reduce_scatter);
+  EXPECT_EQ(kind_by_figures(figures("50.00", "50.00", 1, true), 0), unknown);
+}
+
+}  // namespace
+}  // namespace stepscope
