@@ -187,6 +187,9 @@ def announced(test, ranks, on_each, rows):
 FIVE = (announced("all_reduce", 8, 8, nccl_rows(1.75, "sum")) + announced("all_gather", 8, 8, nccl_rows(0.875, "none", 8)) +
         announced("sendrecv", 8, 8, nccl_rows(1, "sum")))
 text("three_tests.log", FIVE)
+text("without_titles.log", nccl_rows(1.75, "sum"))
+text("footer_of_all_to_all.log", nccl_rows(0.5, "none", 2) + "# Collective test concluded: alltoall_perf\n")
+text("gather_without_titles.log", nccl_rows(0.875, "none", 8))
 
 
 def osu_reduce(command, start):

@@ -30,6 +30,9 @@ constexpr std::array<ElementType, 15> element_types = {{{"int8", 1},
                                                         {"uint64", 8},
                                                         {"double", 8}}};
 
+constexpr std::array<std::string_view, 7> reductions = {"sum", "prod", "max",   "min",
+                                                        "avg", "none", "mulsum"};
+
 constexpr int most_ranks = 1 << 20;
 
 // Half of the last printed digit.
@@ -37,6 +40,15 @@ double half_digit(std::string_view number) {
   const std::size_t point = number.find('.');
   const std::size_t decimals = point == std::string_view::npos ? 0 : number.size() - point - 1;
   return 0.5 * std::pow(10.0, -static_cast<double>(std::min<std::size_t>(decimals, 9)));
+}
+
+bool agrees(std::int64_t size, std::string_view time, std::string_view algbw) {
+  constexpr double enough = 0.01;  // the time is rounded, too
+  const auto us = clean_number(time);
+  const auto rate = clean_number(algbw);
+  if (!us || !rate || !(*us > 0) || !(*rate >= 0)) return false;
+  const double right = static_cast<double>(size) / *us / 1e3;
+  return std::fabs(*rate - right) <= 1.02 * half_digit(algbw) + enough * right;
 }
 
 // Each rank's count is a share of the buffer.
@@ -72,6 +84,24 @@ void take_factor(std::string_view algbw, std::string_view busbw, BenchmarkFigure
   if (has_factor(figures) && most - least >= figures.most - figures.least) return;
   figures.least = least;
   figures.most = most;
+}
+
+RowPlaces places_in_row(std::span<const std::string_view> words) {
+  RowPlaces places;
+  if (words.size() < 9 || element_bytes(words[2]) == 0) return places;
+  const auto size = clean_integer(words[0]);
+  if (!size || *size <= 0 || !clean_integer(words[1])) return places;
+  std::size_t next = 3;
+  if (std::ranges::find(reductions, words[next]) != reductions.end()) places.redop = next++;
+  const std::size_t rest = words.size() - next;
+  if (rest == 9 || rest == 7) places.root = next++;
+  const std::size_t figures = (words.size() - next) / 2;
+  if (figures < 3 || figures > 4 || words.size() != next + 2 * figures) return {};
+  for (const std::size_t at : {next, next + figures})
+    if (!agrees(*size, words[at], words[at + 1]) || !clean_number(words[at + 2])) return {};
+  places.times[0] = next;
+  places.times[1] = next + figures;
+  return places;
 }
 
 CollectiveKind kind_by_figures(const BenchmarkFigures& f, int ranks) {

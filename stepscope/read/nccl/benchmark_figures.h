@@ -30,6 +30,15 @@ struct BenchmarkFigures {
 void take_shares(std::int64_t size, std::int64_t count, int element, BenchmarkFigures& figures);
 void take_factor(std::string_view algbw, std::string_view busbw, BenchmarkFigures& figures);
 
+// Where the words of a row without titles lie. A row of nccl-tests shows itself: its algbw is the
+// size over the time, out of place and in place. 0: the row does not.
+struct RowPlaces {
+  std::size_t redop = 0;  // 0: no such column
+  std::size_t root = 0;
+  std::size_t times[2] = {0, 0};  // of time, which algbw and busbw follow
+};
+[[nodiscard]] RowPlaces places_in_row(std::span<const std::string_view> words);
+
 // By reduction, root, factor and shares. All-gather and all-to-all look alike, so do gather and
 // scatter: unknown. `ranks`: 0 if they are not known.
 [[nodiscard]] CollectiveKind kind_by_figures(const BenchmarkFigures& figures, int ranks);

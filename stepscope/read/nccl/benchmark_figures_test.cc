@@ -43,5 +43,22 @@ TEST(BenchmarkFigures, ALargeReduceScatterIsNoAllReduceOfTwo) {
   EXPECT_EQ(kind_by_figures(figures("50.00", "50.00", 1, true), 0), unknown);
 }
 
+TEST(BenchmarkFigures, ARowShowsItsColumns) {
+  const std::array<std::string_view, 13> row = {"1048576", "262144", "float", "sum", "-1",
+                                                "27.76",   "37.78",  "66.11", "0",   "27.49",
+                                                "38.15",   "66.76",  "N/A"};
+  const RowPlaces places = places_in_row(row);
+  EXPECT_EQ(places.redop, 3U);
+  EXPECT_EQ(places.root, 4U);
+  EXPECT_EQ(places.times[0], 5U);
+  EXPECT_EQ(places.times[1], 9U);
+  const std::array<std::string_view, 11> old = {"8192",  "128",   "float", "34.81", "0.24", "0.22",
+                                                "0e+00", "34.78", "0.24",  "0.22",  "0e+00"};
+  EXPECT_EQ(places_in_row(old).times[0], 3U);
+  std::array<std::string_view, 13> other = row;
+  other[6] = "42.00";
+  EXPECT_EQ(places_in_row(other).times[0], 0U);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -208,9 +208,10 @@ class BenchmarkReader {
   }
 
   void take_row(std::string_view line) {
-    if (columns_.empty()) return;
     words_of(line, words_);
     if (words_.empty() || std::isdigit(static_cast<unsigned char>(words_[0].front())) == 0) return;
+    const bool by_itself = columns_.empty() || untitled_;
+    if (by_itself && !take_places()) return;
     const auto size = clean_integer(words_[0]);
     // Before nccl-tests 2.13 the columns of an absent reduction or root are blank.
     const bool blank =
@@ -230,6 +231,23 @@ class BenchmarkReader {
     if (const auto count = clean_integer(words_[1]); count && words_.size() > 2)
       take_shares(*size, *count, element_bytes(words_[2]), figures);
     for (std::size_t c = 0; c < columns_.size(); ++c) take_times(*size, columns_[c], c > 0, table);
+  }
+
+  // The columns of a row without titles, by its own figures.
+  bool take_places() {
+    const RowPlaces places = places_in_row(words_);
+    if (places.times[0] == 0) return false;
+    untitled_ = true;
+    count_ = words_.size();
+    const auto column = [](std::size_t at) { return at > 0 ? std::optional(at) : std::nullopt; };
+    redop_ = column(places.redop);
+    root_ = column(places.root);
+    columns_.clear();
+    const bool checked = places.times[1] - places.times[0] == 4;
+    for (const std::size_t at : places.times)
+      columns_.push_back(
+          {.time = at, .algbw = at + 1, .busbw = at + 2, .wrong = column(checked ? at + 3 : 0)});
+    return true;
   }
 
   void take_osu_row(std::int64_t size, CommBenchmark& out) {
@@ -275,7 +293,8 @@ class BenchmarkReader {
   std::size_t count_ = 0;  // number of words in a row
   std::optional<std::size_t> redop_;
   std::optional<std::size_t> root_;
-  bool titled_ = false;  // titles stood behind the last row
+  bool titled_ = false;    // titles stood behind the last row
+  bool untitled_ = false;  // the columns are those of a row without titles
   bool osu_ = false;
   bool of_collectives_ = false;  // OSU's titles with "Avg"
   double rate_unit_ = 0;         // bytes/s of a printed rate; 0: times are printed
@@ -362,11 +381,15 @@ Result<std::vector<CommBenchmark>> parse_comm_benchmark(ByteSource& source, std:
 
 bool has_benchmark_lines(std::string_view text) {
   StepLines lines(text);
+  std::vector<std::string_view> words;
   for (std::string_view line; lines.next(line);) {
     line = without_task_label(line);
     if (line.starts_with('#') && contains(line, " size ") && contains(line, " algbw ") &&
         contains(line, " busbw "))
       return true;
+    if (line.empty() || std::isdigit(static_cast<unsigned char>(line.front())) == 0) continue;
+    words_of(line, words);
+    if (places_in_row(words).times[0] > 0) return true;
   }
   return false;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads outputs of nccl-tests (all_reduce_perf and the others, also RCCL's; text of every version
 // and the JSON of -J) and of the OSU micro-benchmarks. Other output and launchers' prefixes are
-// allowed. Columns are found by their titles. The number of ranks is that of nccl-tests' rank
-// lines, of the launcher's command, or the only one that the figures allow (benchmark_figures.h).
-// OSU names none.
+// allowed. Columns are found by their titles; rows of nccl-tests without titles by their figures,
+// which agree with each other. The number of ranks is that of nccl-tests' rank lines, of the
+// launcher's command, or the only one that the figures allow (benchmark_figures.h). OSU names none.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ namespace stepscope {
     std::string_view text, std::string_view path,
     std::optional<CollectiveKind> given = std::nullopt);
 
-// Whether a line has the titles of nccl-tests' columns.
+// Whether a line has the titles of nccl-tests' columns, or is a row of them by its figures.
 [[nodiscard]] bool has_benchmark_lines(std::string_view text);
 
 }  // namespace stepscope

@@ -230,6 +230,38 @@ TEST(CommBenchmark, ATableWithoutANameIsAskedForByItsLine) {
   EXPECT_EQ((*given)[1].ranks, 4);
 }
 
+TEST(CommBenchmark, RowsWithoutTitlesShowThemselves) {
+  const CommBenchmark b =
+      benchmark_of(row_of(32768, 195.4, 1.75, "sum") + "17 9 float 3 4 5 6 7 8 9 10\n" +
+                   row_of(65536, 380.0, 1.75, "sum"));
+  EXPECT_EQ(b.kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(b.ranks, 8);
+  EXPECT_EQ(b.points.size(), 4U);
+  const CommBenchmark named = benchmark_of(row_of(1024, 113.7, 0.5, "none", 2) +
+                                           "# Collective test concluded: alltoall_perf\n");
+  EXPECT_EQ(named.kind, CollectiveKind::all_to_all);
+  EXPECT_EQ(named.ranks, 2);
+  // The rate is not the size over the time.
+  EXPECT_FALSE(
+      parse_comm_benchmark("1048576 262144 float sum -1 100 99.0 173 0 100 99.0 173 0\n", "x.txt"));
+}
+
+TEST(CommBenchmark, TheFiguresDecideWhereAListIsCut) {
+  const std::string rows = titles + row_of(524288, 1806.7, 142.0 / 72, "sum");
+  const CommBenchmark last =
+      benchmark_of("#  Rank 71 Group  0 Pid 1 on r-171 device  3 [0x01] X\n" + rows);
+  EXPECT_EQ(last.ranks, 72);
+  EXPECT_EQ(last.hosts, 0);
+  EXPECT_EQ(last.notes.at("lists_some_of_its_ranks"), 1U);
+  const CommBenchmark first = benchmark_of(rank_lines(8, 8) + rows);
+  EXPECT_EQ(first.ranks, 72);
+  EXPECT_EQ(first.hosts, 0);
+  // The rates are too small, and the command says it.
+  const CommBenchmark launched = benchmark_of("mpirun -np 16 ./build/all_gather_perf -b 64 -g 1\n" +
+                                              (titles + row_of(1, 33, 15.0 / 16, "none", 16)));
+  EXPECT_EQ(launched.ranks, 16);
+}
+
 TEST(CommBenchmark, OfNcclTestsJson) {
   const CommBenchmark b = benchmark_of(
       R"({"version": "2.18", "args": ["./broadcast_perf", "-J", "x"], "config": {"devices": [
