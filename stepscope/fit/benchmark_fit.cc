@@ -23,6 +23,12 @@ std::optional<GroupPlacement> place_ranks(int ranks, int hosts, const Network& n
   return hosts == 1 || rack ? place(ranks, 1, network) : place_in_domains(hosts, on_each, network);
 }
 
+// The machine's links between nodes join the rest.
+int fewest_hosts(int ranks, const Network& network) {
+  const int domain = std::max(1, network.domain);
+  return (ranks + domain - 1) / domain;
+}
+
 double mean_error(const std::vector<BenchmarkRow>& rows,
                   std::optional<Seconds> BenchmarkRow::* model) {
   double sum = 0;
@@ -91,17 +97,22 @@ Result<PlacedBenchmark> place_benchmark(CommBenchmark benchmark, const Machine& 
                                         const BenchmarkPlace& place) {
   PlacedBenchmark placed;
   placed.ranks = benchmark.ranks > 0 ? benchmark.ranks : place.ranks.value_or(0);
-  placed.hosts = benchmark.hosts > 0 ? benchmark.hosts : place.hosts.value_or(1);
-  placed.hosts_assumed = benchmark.hosts == 0 && !place.hosts;
   if (placed.ranks == 0)
     return wrong(benchmark, "does not say how many ranks it had", "give --ranks N");
   if (placed.ranks < 2)
     return wrong(benchmark, "is of one rank, which sends nothing", "measure with two or more");
+  const auto network = make_network(machine);
+  if (!network) return network.error();
+  placed.hosts_assumed = benchmark.hosts == 0 && !place.hosts;
+  placed.hosts = benchmark.hosts > 0 ? benchmark.hosts
+                                     : place.hosts.value_or(fewest_hosts(placed.ranks, *network));
+  if (placed.hosts_assumed && placed.ranks % placed.hosts != 0)
+    return wrong(benchmark,
+                 "does not say on which hosts its " + std::to_string(placed.ranks) + " ranks were",
+                 "give --nodes N");
   if (!benchmark.same_ranks_per_host || placed.ranks % placed.hosts != 0)
     return wrong(benchmark, "has ranks unevenly on its hosts",
                  "measure with as many on each, which the model of the links assumes");
-  const auto network = make_network(machine);
-  if (!network) return network.error();
   const auto group = place_ranks(placed.ranks, placed.hosts, *network);
   if (!group)
     return wrong(benchmark,

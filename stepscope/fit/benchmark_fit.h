@@ -18,7 +18,7 @@ namespace stepscope {
 // Facts that the files do not contain.
 struct BenchmarkPlace {
   std::optional<int> ranks{};
-  std::optional<int> hosts{};
+  std::optional<int> hosts{};  // absent: as few as the machine's domains of fast links allow
 };
 
 // The placed figures of one file. Sizes are totals: a per-rank size is multiplied by the number of
@@ -31,8 +31,8 @@ struct PlacedBenchmark {
   std::vector<CollectiveTiming> timings;  // empty for a bandwidth test
 };
 
-// Errors: no number of ranks, one rank, ranks spread unevenly over hosts, or a group that the
-// machine's links do not join.
+// Errors: no number of ranks, one rank, ranks spread unevenly over hosts, hosts that cannot be
+// assumed, or a group that the machine's links do not join.
 [[nodiscard]] Result<PlacedBenchmark> place_benchmark(CommBenchmark benchmark,
                                                       const Machine& machine,
                                                       const BenchmarkPlace& place);

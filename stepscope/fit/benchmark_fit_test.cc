@@ -106,6 +106,19 @@ TEST(BenchmarkFit, SizesOfOneRankBecomeTotals) {
   EXPECT_DOUBLE_EQ(placed->timings[0].time.count(), 20e-6 + 8192 / 100e9);
 }
 
+TEST(BenchmarkFit, UnknownHostsAreAsFewAsTheLinksAllow) {
+  const auto two = place_benchmark(line(16, 0, 40e-6, 100e9), h100(), {});
+  ASSERT_TRUE(two) << two.error().message();
+  EXPECT_EQ(two->hosts, 2);
+  EXPECT_TRUE(two->hosts_assumed);
+  EXPECT_EQ(two->timings[0].group.domains, 2);
+  EXPECT_EQ(place_benchmark(line(8, 0, 40e-6, 100e9), h100(), {})->hosts, 1);
+  const auto odd = place_benchmark(line(9, 0, 40e-6, 100e9), h100(), {});
+  ASSERT_FALSE(odd);
+  EXPECT_NE(odd.error().message().find("give --nodes"), std::string::npos);
+  EXPECT_TRUE(place_benchmark(line(9, 0, 40e-6, 100e9), h100(), {.ranks = {}, .hosts = 9}));
+}
+
 TEST(BenchmarkFit, WhatCannotBePlacedIsRefused) {
   EXPECT_FALSE(place_benchmark(line(1, 1, 1e-6, 1e9), h100(), {}));
   CommBenchmark uneven = line(6, 2, 1e-5, 1e9);

@@ -190,6 +190,8 @@ text("three_tests.log", FIVE)
 text("without_titles.log", nccl_rows(1.75, "sum"))
 text("footer_of_all_to_all.log", nccl_rows(0.5, "none", 2) + "# Collective test concluded: alltoall_perf\n")
 text("gather_without_titles.log", nccl_rows(0.875, "none", 8))
+text("last_rank.log", nccl_ranks(72, 4).splitlines()[-1] + "\n" + TITLES + nccl_rows(142 / 72, "sum"))
+text("ratio_of_sixteen.log", TITLES + nccl_rows(1.875, "sum"))
 
 
 def osu_reduce(command, start):
