@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """corpus_test.py PROGRAM [WORD ...]: runs the commands of the tables in this folder and looks for what their output must
-say, and must not say. With words only the lines that contain one of them, whose output is then printed.
+say, and must not say. The remedies of errors name flags of their own verb. With words only the lines that contain one of
+them, whose output is then printed.
 
 A line of a table (*.table) is `command | texts that appear | texts that do not`; several texts are separated by " ;; ". Line
 breaks of the output count as spaces. The words of the command that name an input are made first: by the module of the
@@ -17,6 +18,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent / "mutation"))
+
+import oracles  # noqa: E402
 
 
 def cases(table):
@@ -78,6 +82,9 @@ def main():
                 output = plain(run.stdout)
                 wrong = [f"does not say {text!r}" for text in appears if plain(text) not in output]
                 wrong += [f"says {text!r}" for text in absent if plain(text) in output]
+                for line in run.stdout.splitlines():
+                    if line.startswith("stepscope: "):
+                        wrong += oracles.flag_faults(line, command.split()[0])
                 if run.returncode not in (0, 1, 2):
                     wrong.append(f"ends with {run.returncode}")
                 done += 1

@@ -192,6 +192,7 @@ text("footer_of_all_to_all.log", nccl_rows(0.5, "none", 2) + "# Collective test 
 text("gather_without_titles.log", nccl_rows(0.875, "none", 8))
 text("last_rank.log", nccl_ranks(72, 4).splitlines()[-1] + "\n" + TITLES + nccl_rows(142 / 72, "sum"))
 text("ratio_of_sixteen.log", TITLES + nccl_rows(1.875, "sum"))
+text("launched_gather.log", "mpirun -np 16 ./build/all_gather_perf -b 64 -e 1M -f 2 -g 1\n" + TITLES + nccl_rows(15 / 16, "none", 16, (7, 8, 9)))
 
 
 def osu_reduce(command, start):

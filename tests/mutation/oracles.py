@@ -7,6 +7,10 @@ import os
 import re
 import zlib
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import mutate_arguments
 
 CODES = {0, 1, 2, 3, 4}
 # NaN and infinity as fmt writes them: not a part of a name, a path or a number.
@@ -23,6 +27,8 @@ REMEDY = re.compile(
 PLACE = re.compile(r"(?<![\w-])--?[a-z][\w-]*|\b(line|byte|column|launch|rank|row|field|page) |standard output|the plan |"
                    r"^.+: (?:no such file|no file matches|cannot open|cannot be read|is a directory)|\bno \w+ \".*\"|^\"\" is an empty name|"
                    r"\b\w+ = [-+\d]|^The following argument was not expected: ")
+# Commands of other programs, up to the end of the clause, and flags of nvidia-smi.
+OTHER_PROGRAMS = re.compile(r"\b(?:rocprofv3|rocpd|nvidia-smi|nsys|perf|torchrun|srun|mpirun|docker|dmesg)\b.*|--query-gpu\b")
 MUST = re.compile(r"\bmust (?:be|have|hold)\b|\bat most\b")
 
 
@@ -48,6 +54,26 @@ def message_faults(line, names):
         faults.append("an error names no place: " + line)
     if not MUST.search(text) and not REMEDY.search(text[text.find(";") + 1:] if ";" in text else ""):
         faults.append("an error names no remedy: " + line)
+    return faults
+
+
+@cache
+def flags_of_verbs():
+    """The flags of each verb, by the pages of docs/reference/flags."""
+    pages = mutate_arguments.flags_of(Path(__file__).resolve().parents[2])
+    return {verb: {flag for flag, _ in known} for verb, known in pages.items()}
+
+
+def flag_faults(line, verb):
+    """A remedy names flags of the verb that failed, or behind "stepscope VERB" those of that verb."""
+    flags, faults = flags_of_verbs(), []
+    for clause in QUOTED.sub('""', line).split(";")[1:]:
+        clause = OTHER_PROGRAMS.sub("", clause)
+        parts = re.split(r"\bstepscope (\w+)", clause)
+        for other, text in zip([verb] + parts[1::2], parts[::2]):
+            known = flags.get(verb, set()) | flags.get(other, set()) | {"--help", "--version", "--quiet", "--verbose"}
+            faults += ["a remedy names %s, which %s lacks: %s" % (flag, other, line)
+                       for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", text) if verb in flags and flag not in known]
     return faults
 
 
@@ -198,7 +224,7 @@ def judge(case, ended, most_bytes, read):
     names = [re.sub(r"[\t\n]", "\ufffd", CONTROL.sub("\ufffd", n)) for n in [os.path.basename(n) for n in case.files] + case.arguments[1:]]
     if ended.code == 1 or ended.code == 2 and not case.words_changed:
         for line in errors:
-            faults += message_faults(line, names)
+            faults += message_faults(line, names) + flag_faults(line, case.verb)
     if ended.code == 0 and errors:
         faults.append("exit 0 with a message: " + errors[0])
     if ended.code == 0 and not ended.out and "--quiet" not in case.arguments:

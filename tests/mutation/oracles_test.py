@@ -45,6 +45,13 @@ class Rules(unittest.TestCase):
         self.assertIn("memory", faults(replace(SOUND, bytes=1_000_000_001)))
         self.assertTrue(faults(replace(REFUSED, err=b"stepscope: a.json: out of memory; give more\n")))
 
+    def test_a_remedy_names_flags_of_its_verb(self):
+        self.assertEqual(error(b"a.json: no step; give --step-annotation NAME"), [])
+        self.assertTrue(error(b"a.json: no step; give --gpus-per-nodes N"))
+        self.assertTrue(error(b"a.json: no step; give --ds-config FILE"))
+        self.assertEqual(error(b"a.json: no step; stepscope predict MODEL --ds-config FILE reads it"), [])
+        self.assertTrue(error(b"a.json: no step; stepscope predict MODEL --from FILE reads it"))
+
     def test_silence(self):
         self.assertIn("exit 1 without a message", faults(replace(REFUSED, err=b"")))
         self.assertIn("exit 0 with nothing on standard output", faults(replace(SOUND, out=b"")))

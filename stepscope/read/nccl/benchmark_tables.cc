@@ -125,13 +125,13 @@ Error no_collective(const std::vector<ReadTable>& tables, std::string_view path)
   Error error{.what = "does not say which collective it measured",
               .file = std::string(path),
               .hint =
-                  "give --collective NAME to calibrate, or put the test's name into the "
-                  "file's: all_gather_perf.txt"};
+                  "give --collective NAME, or put the test's name into the file's: "
+                  "all_gather_perf.txt"};
   if (tables.size() < 2) return error;
   const auto at = std::ranges::find_if_not(tables, is_of_a_kind);
   error.what = "has " + std::to_string(tables.size()) + " tables, and that from line " +
                std::to_string(at->line) + " on does not say which collective it measured";
-  error.hint = "give each table to calibrate as a file of its own, with --collective NAME";
+  error.hint = "give each table as a file of its own, with --collective NAME";
   return error;
 }
 

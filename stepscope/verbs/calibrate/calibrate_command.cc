@@ -36,7 +36,8 @@ int fit_benchmarks_of(const CalibrateFlags& flags) {
        .machine = flags.machine,
        .place = {.ranks = given(flags.ranks), .hosts = given(flags.hosts)},
        .table = {.kind = kind.value_or(CollectiveKind::all_reduce), .unit = *time_unit(flags.unit)},
-       .kind = kind},
+       .kind = kind,
+       .gpus_per_node = given(flags.gpus_per_node)},
       progress_of(failures));
   if (!result) return refused(result.error());
   if (!result->machine) return exit_failed;
@@ -52,8 +53,9 @@ int fit_benchmarks_of(const CalibrateFlags& flags) {
 
 int answer(const CalibrateFlags& flags) {
   if (!flags.from.empty()) return fit_benchmarks_of(flags);
-  if (!flags.machine.empty() || flags.hosts > 0)
-    return refused({.what = "--machine and --nodes are of benchmarks", .hint = "give --from FILE"});
+  if (!flags.machine.empty() || flags.hosts > 0 || flags.gpus_per_node > 0)
+    return refused({.what = "--machine, --nodes and --gpus-per-node are of benchmarks",
+                    .hint = "give --from FILE"});
   if (measuring == nullptr)
     return refused(
         {.what = "calibrate without --from measures this machine: this build has no engine",
@@ -98,7 +100,11 @@ void declare(CLI::App& app, CalibrateFlags& f) {
   as_count(app.add_option("--nodes,--hosts", f.hosts,
                           "Nodes of the benchmarks, where a file does not say"),
            1, 100000)
-      ->default_str("1")
+      ->default_str("the fewest")
+      ->group(benchmarks);
+  as_count(app.add_option("--gpus-per-node", f.gpus_per_node,
+                          "Devices that share the fast links, where the machine does not say"),
+           1, 100000)
       ->group(benchmarks);
   app.add_option("--collective", f.collective,
                  "Collective of a table of --from that names none. Only for tables of sizes and "

@@ -18,6 +18,7 @@ struct CalibrateFlags {
   std::vector<std::string> from;  // outputs of benchmarks, instead of measuring
   std::string machine;            // whose links those are
   int hosts = 0;
+  int gpus_per_node = 0;
   std::string collective;  // of tables that name none
   std::string unit = "s";  // of tables' times without one
   OutputPaths out;

@@ -109,8 +109,9 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
   }
   if (progress.stopped()) return interrupted();
   if (files.empty()) return result;
-  const auto base = measured_machine(request, files);
+  auto base = measured_machine(request, files);
   if (!base) return base.error();
+  if (request.gpus_per_node && base->scale_up) base->scale_up->domain = request.gpus_per_node;
   for (CommBenchmark& benchmark : read) {
     auto one = place_benchmark(std::move(benchmark), *base, request.place);
     if (one)

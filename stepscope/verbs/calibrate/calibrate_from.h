@@ -24,6 +24,7 @@ struct CalibrateFromRequest {
   BenchmarkPlace place{};                // where a file does not say: ranks, and hosts
   SizeTimeOptions table{};               // where a table does not say: collective, unit of times
   std::optional<CollectiveKind> kind{};  // where a benchmark's table does not say
+  std::optional<int> gpus_per_node{};    // that share the fast links; goes over the machine's
 };
 
 struct CalibrateFromResult {

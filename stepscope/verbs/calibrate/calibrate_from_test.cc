@@ -47,6 +47,20 @@ TEST(CalibrateFrom, WithoutADeviceAMachineHasToBeGiven) {
   EXPECT_EQ(known->benchmarks.size(), 1U);
 }
 
+// Vendors build nodes of four and of eight such devices.
+TEST(CalibrateFrom, AMachineWithoutADomainAsksForItsOwnFlag) {
+  const std::string path = testing::TempDir() + "of_a_node.txt";
+  std::ofstream(path) << "# Collective test starting: all_reduce_perf\n"
+                         "1048576 262144 float sum -1 45.10 23.25 40.69 0 44.90 23.35 40.87 0\n";
+  const auto unknown = calibrate_from({.files = {path}, .machine = "gh200_96gb"});
+  ASSERT_TRUE(unknown);
+  ASSERT_EQ(unknown->failures.size(), 1U);
+  EXPECT_NE(unknown->failures[0].message().find("--gpus-per-node"), std::string::npos);
+  const auto known = calibrate_from({.files = {path}, .machine = "gh200_96gb", .gpus_per_node = 8});
+  ASSERT_TRUE(known);
+  EXPECT_TRUE(known->fit) << (known->failures.empty() ? "" : known->failures[0].message());
+}
+
 // 20 us + size / 100 GB/s on eight ranks.
 TEST(CalibrateFrom, ATableOfSizesAndTimesIsFitted) {
   const std::string path = testing::TempDir() + "sizes.csv";

@@ -148,8 +148,8 @@ std::optional<Error> refused_benchmark(const std::string& path) {
   if (benchmark) return std::nullopt;
   Error error = benchmark.error();
   error.what = "is output of nccl-tests, and " + error.what;
-  error.hint +=
-      "; " + command_of("calibrate MACHINE.json --from", path) + " then fits a machine to it";
+  error.hint =
+      command_of("calibrate MACHINE.json --from", path) + " fits a machine to it: " + error.hint;
   return error;
 }
 
