@@ -203,4 +203,16 @@ def osu_reduce(command, start):
 text("osu_of_two_places.log", osu_reduce("", 1.2) + osu_reduce("", 20))
 text("osu_with_commands.log", osu_reduce("mpirun -np 2 ./osu_allreduce", 1.2) +
      osu_reduce("mpirun -np 2 --map-by ppr:1:node ./osu_allreduce", 20))
+text("nvbandwidth.txt", "nvbandwidth Version: v0.7\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     26.10\n\n")
+text("ucc.txt", "Collective:             Allgather\n       Count        Size                Time, us                           Bandwidth, GB/s\n"
+     "       65536      262144       76.00       72.00       82.00       24.00       25.00       22.00\n")
+text("ib_write_bw.txt", " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 65536      5000             196.5              196.4             0.374\n")
+text("comms_summary.txt", "Comm. Op            Message Size        Count               Total Latency(ms)   Avg Latency(ms)     tput_avg (Gbps)     busbw_avg (Gbps)    \n"
+     "all_reduce\n                    2.0 MB              10                  1.00                0.10                160.00              280.00              \n")
+text("dmon.txt", "# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec   mclk   pclk\n# Idx      W      C      C      %      %      %      %    MHz    MHz\n"
+     + "    0    300     60      -     97     40      0      0   9500   1700\n" * 4)
+text("gpu_cells.csv", "61, 12 %, 900 MiB\n62, 97 %, 15100 MiB\n" * 3)
+text("gpu_alone.csv", "timestamp, index, utilization.gpu [%], power.draw [W]\n" +
+     "".join(f"2024/05/01 10:00:{s:02}.000, 0, 95 %, 300.00 W\n" for s in range(5)))
+text("mlperf_of_2018.txt", "".join(f":::MLPv0.5.0 resnet {1541720273 + n}.5 (train.py:{n}) train_epoch: {n}\n" for n in range(8)))
 text("two_tests.log", TITLES + "  1048576  262144  float  none  -1  20.0  52.43  45.88  0  21.0  49.93  43.69  0\n")

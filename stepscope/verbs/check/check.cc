@@ -426,6 +426,14 @@ Result<Done> take_gpu_logs(std::span<const std::string> paths, const StopFlag* s
   return Done{};
 }
 
+Error gpu_log_alone(const std::string& path, const StopFlag* stop) {
+  const auto log = read_gpu_log(path, stop);
+  if (!log) return log.error();
+  return {.what = "is a log of GPUs, and has no step",
+          .file = path,
+          .hint = "give the traces, the log or the step times of its job with it"};
+}
+
 // The batch alone makes times of a log's rates. With other inputs it is of a model.
 Result<DescribedJob> described_for(const CheckRequest& r, std::span<const std::string> inputs,
                                    const StopFlag* stop) {
@@ -448,6 +456,7 @@ Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& 
   std::erase_if(inputs, [&](const std::string& input) {
     return std::ranges::find(gpu_logs, input) != gpu_logs.end();
   });
+  if (inputs.empty() && !gpu_logs.empty()) return gpu_log_alone(gpu_logs.front(), progress.stop);
   const auto described = described_for(r, inputs, progress.stop);
   if (!described) return described.error();
   c.model_given = !described->model_flops.empty();

@@ -282,6 +282,14 @@ TEST_F(CheckInput, AFileOfEachRankIsOneJob) {
 }
 
 // The chapter's example: 7B and a batch of 4 in 180 ms, on one H100.
+TEST_F(CheckInput, ALogOfGpusAloneIsNamed) {
+  std::ofstream(path_) << "timestamp, index, utilization.gpu [%], power.draw [W]\n"
+                          "2024/05/01 10:00:00.000, 0, 95 %, 300.00 W\n";
+  const auto alone = check({.traces = {.inputs = {path_}}});
+  ASSERT_FALSE(alone);
+  EXPECT_NE(alone.error().message().find("is a log of GPUs, and has no step"), std::string::npos);
+}
+
 TEST_F(CheckInput, AnMfuAboveThePeakIsRefusedAndNeverOk) {
   for (const std::string& text : three_steps_of("180")) {
     CheckRequest request;

@@ -12,11 +12,14 @@ namespace stepscope {
 namespace {
 
 struct BlockMark {
-  std::string_view begin;  // of a line; behind "any:" a text anywhere in a line
+  // The begin of a line; behind "any:" a text anywhere in a line, behind "cells:" the units of two
+  // cells of a line whose cells all begin with a digit.
+  std::string_view begin;
   PrintedBlock block;
 };
 
 constexpr std::string_view anywhere = "any:";
+constexpr std::string_view in_cells = "cells:";
 
 constexpr std::string_view give_snapshot =
     R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)";
@@ -120,7 +123,43 @@ constexpr PrintedBlock drawing = {
     "drawing of a timeline", "times",
     "stepscope analyze TRACES --html FILE draws the timeline of a recorded run"};
 
+constexpr PrintedBlock nvbandwidth = {
+    "nvbandwidth", "sizes and times of collectives, and steps",
+    "run nccl-tests, to whose output stepscope calibrate MACHINE.json --from FILE fits the links"};
+constexpr PrintedBlock ucc_perftest = {
+    "ucc_perftest", "the number of ranks",
+    "write a CSV with size_bytes,time_us of its sizes and average times, which stepscope calibrate "
+    "MACHINE.json --from FILE --collective NAME --ranks N takes"};
+constexpr PrintedBlock ib_perftest = {"ib_write_bw, ib_read_bw or ib_send_bw",
+                                      "collectives and steps",
+                                      "write its rate into scale_out of a machine file "
+                                      "(docs/reference/machines.md), or run nccl-tests "
+                                      "for stepscope calibrate MACHINE.json --from FILE"};
+constexpr PrintedBlock comms_summary = {
+    "DeepSpeed's summary of communication", "the times of steps",
+    "give stepscope check the whole log of the job, beside whose steps it shows this table"};
+constexpr PrintedBlock dmon = {
+    "nvidia-smi dmon", "the time of each reading",
+    "give stepscope check TRACES the output of nvidia-smi --query-gpu=timestamp,index,"
+    "utilization.gpu,power.draw --format=csv -l 1"};
+constexpr PrintedBlock readings = {
+    "readings of GPUs by nvidia-smi", "the names of their columns",
+    "give stepscope check TRACES the output of nvidia-smi --query-gpu=timestamp,index,"
+    "utilization.gpu,power.draw --format=csv -l 1, without noheader"};
+constexpr PrintedBlock old_mlperf = {
+    "MLPerf before 0.7", "the times of steps",
+    "give a log of MLPerf 0.7 or later (:::MLLOG), or what the training program itself printed"};
+
 constexpr BlockMark marks[] = {
+    {"nvbandwidth Version:", nvbandwidth},
+    {"any:memcpy CE ", nvbandwidth},
+    {"Count        Size                Time, us", ucc_perftest},
+    {"any:BW peak[", ib_perftest},
+    {"any:Comm. Op            Message Size", comms_summary},
+    {"# gpu    pwr ", dmon},
+    {"# gpu     sm ", dmon},
+    {"cells: %, MiB", readings},
+    {":::MLPv0.", old_mlperf},
     {"=== Memory Profile ===", memory_profile},
     {"any:\"max_allocated_GB\"", memory_profile},
     {"any:'max_allocated_GB'", memory_profile},
@@ -182,7 +221,24 @@ constexpr BlockMark marks[] = {
     {"any:: |--Compute--|", drawing},
 };
 
+// "64, 0 %, 1 MiB".
+bool has_cells(std::string_view line, std::string_view units) {
+  bool first = false;
+  bool second = false;
+  const std::size_t comma = units.find(',');
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find(','), line.size());
+    const std::string_view cell = trimmed(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+    if (cell.empty() || cell.front() < '0' || cell.front() > '9') return false;
+    first = first || cell.ends_with(units.substr(0, comma));
+    second = second || cell.ends_with(units.substr(comma + 1));
+  }
+  return first && second;
+}
+
 bool has_mark(std::string_view line, std::string_view mark) {
+  if (mark.starts_with(in_cells)) return has_cells(line, mark.substr(in_cells.size()));
   if (!mark.starts_with(anywhere)) return trimmed(line).starts_with(mark);
   return line.find(mark.substr(anywhere.size())) != std::string_view::npos;
 }
