@@ -18,6 +18,10 @@
 
 namespace stepscope {
 
+// The value of a log's setting "rate_field" where its FLOP rate counts 8 FLOPs of a parameter and
+// token: with recomputation.
+inline constexpr std::string_view effective_rate = "Effective Tera Flops per GPU";
+
 // A tool's method of counting the FLOPs of a token (fit/log_rates.h).
 enum class FlopCounting : std::uint8_t {
   none,

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "stepscope/base/number_text.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/parameter_count.h"
 
@@ -13,6 +14,11 @@ namespace stepscope {
 namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
+
+bool counts_eight_n(const JobLog& log) {
+  const auto field = log.settings.find("rate_field");
+  return field != log.settings.end() && field->second == effective_rate;
+}
 
 // A tool's FLOPs per token, and its name for this convention.
 struct Counting {
@@ -53,6 +59,7 @@ Counting megatron_deepspeed(const LogModel& m) {
       passes * layers * h * h * (1 + s / (6 * h) + real(m.model->vocabulary) / (16 * layers * h))};
 }
 
+constexpr std::string_view eight_n_counts = "8 N a token, recompute in it";
 constexpr std::string_view llm_c_counts = "llm.c: 6 N + 6 L C T";
 constexpr std::string_view nanogpt_counts = "nanoGPT: 6 (N - positions) + 12 L H Q T";
 
@@ -97,6 +104,8 @@ const Counting& told_by_numbers(const std::vector<Counting>& ways, double printe
 std::vector<Counting> ways_of(FlopCounting counting, const JobLog& log, const LogModel& m) {
   switch (counting) {
     case FlopCounting::megatron:
+      if (counts_eight_n(log))
+        return {{std::string(eight_n_counts), 8.0 / 6 * by(m, FlopsConvention::six_n)}};
       if (log.settings.contains("rate_field")) return {megatron_deepspeed(m)};
       return {half_of_attention(m), all_of_attention(m)};
     case FlopCounting::half_or_all:
@@ -118,6 +127,7 @@ std::vector<Counting> ways_of(FlopCounting counting, const JobLog& log, const Lo
 std::string_view convention_without_model(FlopCounting counting, const JobLog& log) {
   switch (counting) {
     case FlopCounting::megatron:
+      if (counts_eight_n(log)) return eight_n_counts;
       return log.settings.contains("rate_field")
                  ? "Megatron-DeepSpeed: 72 (with recompute 96) B s L h^2 (1 + s / 6h + V / 16 L h)"
                  : "causal attention halved in current versions, all of it in older ones";
@@ -198,6 +208,28 @@ void add_total_flos(const JobLog& log, const LogModel& m, std::optional<FlopRate
   out.rates.push_back(std::move(rate));
 }
 
+// The largest rate of matrix products of any device of the catalogue.
+double fastest_device() {
+  double fastest = 0;
+  for (const Machine& machine : machine_catalogue())
+    for (const Dtype dtype : {Dtype::bf16, Dtype::fp16, Dtype::fp8})
+      if (const auto rate = stepscope::peak(machine, dtype))
+        fastest = std::max(fastest, rate->value);
+  return fastest;
+}
+
+// Why a device's rate cannot follow from the step time, the batch and the number of devices. Empty:
+// nothing contradicts it. A rate above a given peak is refused with the MFU.
+Message contradiction_of(double rate, const std::vector<LogRate>& printed,
+                         std::optional<FlopRate> peak) {
+  constexpr double far = 1.5;
+  if (!peak && rate > fastest_device()) return msg::rate_of_no_device(Digits{rate / tera});
+  for (const LogRate& r : printed)
+    if (!r.is_mfu && r.ours && std::fabs(std::log(rate / *r.ours)) > std::log(far))
+      return msg::rate_unlike_printed(Digits{rate / tera}, Digits{*r.ours / tera});
+  return {};
+}
+
 bool is_on(const JobLog& log, std::string_view name) {
   const auto found = log.settings.find(name);
   return found != log.settings.end() && found->second != "False" && found->second != "None";
@@ -264,8 +296,11 @@ LogRates log_rates(const JobLog& log, const LogSteps& steps, const LogAccount& a
     rate.convention = convention_name(*model.model, FlopsConvention::causal_halved);
   }
   if (rate.ours) {
-    if (peak) rate.mfu = *rate.ours / peak->value;
-    out.rates.push_back(std::move(rate));
+    out.contradiction = contradiction_of(*rate.ours, out.rates, peak);
+    if (out.contradiction.empty()) {
+      if (peak) rate.mfu = *rate.ours / peak->value;
+      out.rates.push_back(std::move(rate));
+    }
   }
   for (const LogRate& r : out.rates) {
     if (!r.mfu) continue;

@@ -22,6 +22,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/model/transformer.h"
 #include "stepscope/event/job_log.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -57,6 +58,9 @@ struct LogRates {
   std::vector<LogRate> rates{};
   std::optional<double> mfu{};   // the best known MFU, in our convention
   std::string mfu_convention{};  // or of the model FLOPs as given
+  // Why the rate that follows from the step time is not among `rates`. The devices, the batch or
+  // the model of the log are then not those of the steps.
+  Message contradiction{};
 };
 
 [[nodiscard]] LogRates log_rates(const JobLog& log, const LogSteps& steps,

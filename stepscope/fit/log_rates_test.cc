@@ -8,6 +8,7 @@
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/model/parameter_count.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -133,6 +134,39 @@ TEST(LogRates, MegatronDeepSpeedCountsWhatTheHardwareDoes) {
   const double ours = 6 * (32 * (4 * h * h + 2 * h * 16384) + 32000 * h) + 6 * 32 * h * s;
   EXPECT_NEAR(*rates.rates[0].factor, ours / tool, 1e-9);
   EXPECT_FALSE(rates.mfu);
+}
+
+// 8 N of the model; the step time gives three quarters of that and attention.
+TEST(LogRates, EffectiveTeraFlopsCountRecomputation) {
+  const LogModel model = of_catalogue("llama-2-7b", 64, 2048, 8);
+  const double tokens = 64 * 2048 / 2.0 / 8;
+  const double six_n =
+      model_flops(*model.model, 2048, 2048, FlopsConvention::six_n).per_step.value / 2048;
+  JobLog log = log_of(&megatron_tool, 2e9, 8.0 / 6 * six_n * tokens);
+  log.settings["rate_field"] = std::string(effective_rate);
+  const LogRates rates = rates_of(log, &megatron_tool, model);
+  ASSERT_EQ(rates.rates.size(), 2U);
+  EXPECT_NEAR(*rates.rates[0].ours / *rates.rates[1].ours, 1, 1e-9);
+  EXPECT_TRUE(rates.contradiction.empty());
+}
+
+TEST(LogRates, ARateThatNoDeviceComputesIsWithheld) {
+  const LogModel one = of_catalogue("llama-2-7b", 4096, 2048, 1);
+  const LogRates rates = rates_of(log_of(&megatron_tool, 2e9, {}), &megatron_tool, one);
+  EXPECT_TRUE(rates.rates.empty());
+  EXPECT_FALSE(rates.contradiction.empty());
+  EXPECT_NE(say(rates.contradiction).find("no device computes"), std::string::npos);
+}
+
+// The log prints a fourth of what one device would have to compute.
+TEST(LogRates, ARateThatContradictsThePrintedOneIsWithheld) {
+  const LogModel model = of_catalogue("llama-2-7b", 16, 2048, 2);
+  const auto halved = model_flops(*model.model, 16 * 2048, 2048, FlopsConvention::causal_halved);
+  const LogRates rates =
+      rates_of(log_of(&megatron_tool, 8e9, halved.per_step.value / 8 / 8), &megatron_tool, model);
+  ASSERT_EQ(rates.rates.size(), 1U);
+  EXPECT_TRUE(rates.rates[0].printed);
+  EXPECT_NE(say(rates.contradiction).find("and the log prints"), std::string::npos);
 }
 
 // GPT-2 of llm.c on eight devices, 64 sequences each, 0.5 s per step: it would print (6 N + 6 L C

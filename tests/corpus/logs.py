@@ -203,6 +203,14 @@ def osu_reduce(command, start):
 text("osu_of_two_places.log", osu_reduce("", 1.2) + osu_reduce("", 20))
 text("osu_with_commands.log", osu_reduce("mpirun -np 2 ./osu_allreduce", 1.2) +
      osu_reduce("mpirun -np 2 --map-by ppr:1:node ./osu_allreduce", 20))
+ARGUMENTS = ("using world size: 64, data-parallel-size: 1, tensor-model-parallel size: 4\n"
+             "  fp16 ............................................ True\n  hidden_size ..................................... 8192\n"
+             "  num_attention_heads ............................. 32\n  num_layers ...................................... 64\n"
+             "  seq_length ...................................... 1024\n  padded_vocab_size ............................... 50688\n"
+             "  world_size ...................................... 64\n")
+text("world_of_deepspeed.log", ARGUMENTS + "[2021-06-10 20:47:51,887] [INFO] [config.py:904:print]   world_size ................... 1\n" + "".join(
+    f" iteration {n:8}/    1000 | consumed samples: {1024 * n} | elapsed time per iteration (ms): {136000.0 + n % 3} | "
+    f"global batch size:  1024 | lm-loss: {12.5 - n / 10:.4f} | number of skipped iterations:   0 |\n" for n in range(1, 13)))
 text("nvbandwidth.txt", "nvbandwidth Version: v0.7\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     26.10\n\n")
 text("ucc.txt", "Collective:             Allgather\n       Count        Size                Time, us                           Bandwidth, GB/s\n"
      "       65536      262144       76.00       72.00       82.00       24.00       25.00       22.00\n")

@@ -42,8 +42,9 @@ std::int32_t count(double value) {
   return value >= 0 && value < 2e9 ? static_cast<std::int32_t>(value) : 0;
 }
 
-constexpr std::array<LogField, 8> megatron_fields = {{
+constexpr std::array<LogField, 9> megatron_fields = {{
     {"lm loss", &LogRecord::loss},
+    {"lm-loss", &LogRecord::loss},  // Megatron-DeepSpeed with pipelines
     {"lm_loss", &LogRecord::loss},  // GPT-NeoX
     {"global batch size", &LogRecord::batch},
     {"throughput per GPU (TFLOP/s/GPU)", &LogRecord::flops_per_s, 1e12},
@@ -101,7 +102,10 @@ void close(const LogRecord& record, LogState& state) {
   if (!record.wall_ns || record.iteration < 0) state.note("records_cut");
 }
 
-constexpr std::array<std::string_view, 26> wanted = {"num_layers",
+constexpr std::string_view world_size_words = "using world size: ";
+constexpr std::string_view effective_words = "Effective Tera Flops per GPU: ";
+
+constexpr std::array<std::string_view, 31> wanted = {"num_layers",
                                                      "hidden_size",
                                                      "ffn_hidden_size",
                                                      "num_attention_heads",
@@ -112,6 +116,11 @@ constexpr std::array<std::string_view, 26> wanted = {"num_layers",
                                                      "padded_vocab_size",
                                                      "vocab_size",
                                                      "world_size",
+                                                     "params_dtype",
+                                                     "fp16",
+                                                     "bf16",
+                                                     "fp16_enabled",
+                                                     "bfloat16_enabled",
                                                      "global_batch_size",
                                                      "micro_batch_size",
                                                      "swiglu",
@@ -177,6 +186,37 @@ bool take_timer(const LogLine& line, LogState& state) {
   return true;
 }
 
+// DeepSpeed's world_size is the data-parallel size: the least number of devices.
+bool take_data_parallel_size(std::string_view value, LogState& state) {
+  const auto size = clean_integer(value);
+  std::string& known = state.log.settings["world_size"];
+  if (size && *size > clean_integer(known).value_or(0)) known = value;
+  return true;
+}
+
+// "using world size: 64, data-parallel-size: 1, tensor-model-parallel size: 4 …"
+bool take_world_size(const LogLine& line, LogState& state) {
+  const std::size_t at = line.text.find(world_size_words);
+  const std::string_view rest = line.text.substr(at + world_size_words.size());
+  const auto size = clean_integer(rest.substr(0, rest.find_first_of(", \r")));
+  if (!size || *size <= 0) return false;
+  state.begin_launch();
+  state.log.settings.insert_or_assign("world_size", std::to_string(*size));
+  return true;
+}
+
+// "Effective Tera Flops per GPU: 41.31 and total parameters 52.005 B", behind the line of its step
+// (DeepSpeed's Megatron-LM with ZeRO).
+bool take_effective_rate(const LogLine& line, LogState& state) {
+  const auto rate = clean_number_behind(line.text, effective_words);
+  if (!rate || !(*rate > 0) || state.log.records.empty()) return false;
+  LogRecord& record = state.log.records.back();
+  if (record.tool != &megatron_log.tool || record.flops_per_s) return false;
+  record.flops_per_s = *rate * 1e12;
+  state.log.settings.insert_or_assign("rate_field", std::string(effective_rate));
+  return true;
+}
+
 // "  hidden_size ........ 768": arguments about the model and the devices.
 bool take_setting(const LogLine& line, LogState& state) {
   std::string_view text = trimmed(line.text);
@@ -190,6 +230,8 @@ bool take_setting(const LogLine& line, LogState& state) {
   value = trimmed(value.substr(std::min(value.find_first_not_of('.'), value.size())));
   if (value.empty() || value.size() > 60) return false;
   if (name == "world_size" || name == "num_layers") state.begin_launch();
+  if (name == "world_size" && contains(line.text, "[config.py:"))
+    return take_data_parallel_size(value, state);
   state.log.settings.insert_or_assign(std::string(name), std::string(value));
   return true;
 }
@@ -227,10 +269,13 @@ bool take_rank_timers(const LogLine& line, LogState& state) {
   return true;
 }
 
-constexpr std::array megatron_words = {
-    LogWord{"per iteration (", take_megatron_record}, LogWord{"...: ", take_timer},
-    LogWord{"times across ranks (ms)", take_rank_timers}, LogWord{" .....", take_setting},
-    LogWord{"(new size: ", take_vocabulary}};
+constexpr std::array megatron_words = {LogWord{"per iteration (", take_megatron_record},
+                                       LogWord{"...: ", take_timer},
+                                       LogWord{"times across ranks (ms)", take_rank_timers},
+                                       LogWord{" .....", take_setting},
+                                       LogWord{"(new size: ", take_vocabulary},
+                                       LogWord{world_size_words, take_world_size},
+                                       LogWord{effective_words, take_effective_rate}};
 
 }  // namespace
 

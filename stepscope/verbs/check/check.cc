@@ -364,6 +364,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.why_no_mfu = msg::clauses(std::move(needs));
   c.kind = CheckedKind::log;
   c.warnings = log_warnings(of);
+  if (!of.rates.contradiction.empty()) c.warnings.push_back(of.rates.contradiction);
   if (of.steps.unit_assumed) c.warnings.push_back(msg::unit_assumed(c.input));
   c.lead = log_findings(of);
   return Done{};

@@ -248,7 +248,7 @@ void throughput_line(const LogFacts& r, std::size_t width, std::string& out) {
   std::vector<std::string> parts;
   if (a.tokens_per_s) {
     parts.push_back(format_count(*a.tokens_per_s) + " tokens/s");
-    if (a.devices)
+    if (a.devices && r.rates.contradiction.empty())
       parts.push_back(format_count(*a.tokens_per_s / *a.devices) + " a device of " +
                       format_count(*a.devices));
   }
