@@ -230,7 +230,11 @@ void take_rates_of_times(const CheckRequest& request, const DescribedJob& r, Che
   if (!at && r.machine) at = peak(*r.machine, r.dtype.value_or(Dtype::bf16));
   Messages needs;
   if (r.model_flops.empty()) needs.push_back(msg::needs_model());
-  if (!at) needs.push_back(msg::needs_peak());
+  if (!at && r.machine)
+    needs.push_back(msg::machine_lacks_peak(r.machine->name,
+                                            dtype_names[index(r.dtype.value_or(Dtype::bf16))]));
+  else if (!at)
+    needs.push_back(msg::needs_peak());
   if (!r.devices) needs.push_back(msg::needs_devices());
   if (!needs.empty()) {
     c.why_no_mfu = msg::clauses(std::move(needs));
@@ -286,13 +290,28 @@ LogModel log_model(const DescribedJob& r, const JobLog& log, LogAccount& account
   return model;
 }
 
+const Machine* log_machine(const DescribedJob& r, const JobLog& log) {
+  if (r.machine) return &*r.machine;
+  const auto gpu = log.settings.find("gpu");
+  return gpu == log.settings.end() ? nullptr : find_machine(gpu->second);
+}
+
+// The type of the products: as given, as the log's arguments say, or bf16.
+Dtype log_dtype(const DescribedJob& r, const JobLog& log) {
+  if (r.dtype) return *r.dtype;
+  const auto is = [&](std::string_view name, std::string_view value) {
+    const auto found = log.settings.find(name);
+    return found != log.settings.end() && found->second == value;
+  };
+  const bool half =
+      is("params_dtype", "torch.float16") || is("fp16", "True") || is("fp16_enabled", "True");
+  return half ? Dtype::fp16 : Dtype::bf16;
+}
+
 std::optional<FlopRate> log_peak(const DescribedJob& r, const JobLog& log) {
   if (r.peak) return r.peak;
-  const auto gpu = log.settings.find("gpu");
-  const Machine* machine = r.machine                   ? &*r.machine
-                           : gpu != log.settings.end() ? find_machine(gpu->second)
-                                                       : nullptr;
-  return machine == nullptr ? std::nullopt : peak(*machine, r.dtype.value_or(Dtype::bf16));
+  const Machine* machine = log_machine(r, log);
+  return machine == nullptr ? std::nullopt : peak(*machine, log_dtype(r, log));
 }
 
 // What the log says of recomputation, where the request does not.
@@ -358,7 +377,11 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   if (c.facts.mfu) take_hfu(request, of, *peak, c);
   Messages needs;
   if (!of.model.model && !of.model.flops_per_step) needs.push_back(msg::plain(of.model.why_not));
-  if (!peak) needs.push_back(msg::needs_peak());
+  if (const Machine* machine = log_machine(r, of.log); !peak && machine != nullptr)
+    needs.push_back(
+        msg::machine_lacks_peak(machine->name, dtype_names[index(log_dtype(r, of.log))]));
+  else if (!peak)
+    needs.push_back(msg::needs_peak());
   if (!of.account.devices) needs.push_back(msg::needs_devices());
   if (of.model.model && !(of.model.batch && of.model.sequence)) needs.push_back(msg::needs_batch());
   c.why_no_mfu = msg::clauses(std::move(needs));

@@ -282,6 +282,20 @@ TEST_F(CheckInput, AFileOfEachRankIsOneJob) {
 }
 
 // The chapter's example: 7B and a batch of 4 in 180 ms, on one H100.
+TEST_F(CheckInput, ThePeakIsOfTheTypeThatTheLogNames) {
+  std::string steps;
+  for (int n = 1; n <= 12; ++n)
+    steps += " iteration " + std::to_string(n) +
+             "/ 100 | elapsed time per iteration (ms): " + std::to_string(1500 + n % 3) +
+             ".0 | lm-loss: 2.5 |\n";
+  CheckRequest request;
+  request.job.machine = "v100_sxm2_32gb";
+  const std::string half = say(check_of("  fp16 ....... True\n" + steps, request).why_no_mfu);
+  EXPECT_EQ(half.find("peak"), std::string::npos) << half;
+  const std::string unknown = say(check_of(steps, request).why_no_mfu);
+  EXPECT_NE(unknown.find("no peak in bf16: give --peak-tflops"), std::string::npos) << unknown;
+}
+
 TEST_F(CheckInput, ALogOfGpusAloneIsNamed) {
   std::ofstream(path_) << "timestamp, index, utilization.gpu [%], power.draw [W]\n"
                           "2024/05/01 10:00:00.000, 0, 95 %, 300.00 W\n";
