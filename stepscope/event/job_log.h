@@ -97,6 +97,7 @@ struct LogRecord {
   OptionalReal loss{};
   OptionalReal samples_per_s{};        // of the whole job
   OptionalReal tokens_per_s{};         // of the whole job
+  OptionalReal step_tokens{};          // tokens of a step, of the whole job
   OptionalReal tokens_per_s_device{};  // of one device
   OptionalReal flops_per_s{};          // of one device, by the tool's convention
   OptionalReal mfu{};                  // a share of 1, by the tool's convention

@@ -211,6 +211,20 @@ ARGUMENTS = ("using world size: 64, data-parallel-size: 1, tensor-model-parallel
 text("world_of_deepspeed.log", ARGUMENTS + "[2021-06-10 20:47:51,887] [INFO] [config.py:904:print]   world_size ................... 1\n" + "".join(
     f" iteration {n:8}/    1000 | consumed samples: {1024 * n} | elapsed time per iteration (ms): {136000.0 + n % 3} | "
     f"global batch size:  1024 | lm-loss: {12.5 - n / 10:.4f} | number of skipped iterations:   0 |\n" for n in range(1, 13)))
+text("rate_beyond_tokens.log",
+     "".join(f"2020-07-17 07:{11 + n // 2}:{n % 2 * 29:02} | INFO | train_inner | epoch 001:   {100 * n} / 160368 loss=9.2, wps=57.3, ups=0.04, "
+             f"wpb=1613, bsz=80, num_updates={100 * n}, lr=2.8e-05, gnorm=3.2, train_wall=13, wall={1236 + 29 * n}\n" for n in range(1, 9)))
+
+
+def mlperf(ms, key, value, more=""):
+    return (f':::MLLOG {{"namespace": "", "time_ms": {1700000000000 + ms}, "event_type": "POINT_IN_TIME", "key": "{key}", "value": {value}, '
+            f'"metadata": {{"file": "train.py", "lineno": 12{more}}}}}\n')
+
+
+text("rate_of_mlperf.log", mlperf(0, "global_batch_size", "16") + mlperf(1, "run_start", "null") + "".join(
+    mlperf(11000 * n, "block_start", "null", f', "samples_count": {160 * n}') +
+    mlperf(11000 * n + 10000, "tracked_stats", '{"throughput": 12.0}', f', "step": {160 * n + 160}') +
+    mlperf(11000 * n + 10000, "block_stop", "null", f', "samples_count": {160 * n + 160}') for n in range(10)))
 text("nvbandwidth.txt", "nvbandwidth Version: v0.7\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     26.10\n\n")
 text("ucc.txt", "Collective:             Allgather\n       Count        Size                Time, us                           Bandwidth, GB/s\n"
      "       65536      262144       76.00       72.00       82.00       24.00       25.00       22.00\n")

@@ -36,6 +36,14 @@ void take_launches(const LogSteps& steps, std::span<const double> walls, LogAcco
   }
 }
 
+constexpr double most_tokens_per_s = 1e13;  // a counter ran over
+
+// Whether a printed rate and the rate from the time are not the same.
+bool contradict(double printed, double by_time) {
+  constexpr double far = 1.5;
+  return printed > far * by_time || by_time > far * printed;
+}
+
 // The most common number of steps per record.
 std::int64_t usual_steps(const LogSteps& steps) {
   std::map<std::int64_t, std::size_t> counts;
@@ -53,9 +61,19 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
   a.sequence = setting_of(log, "seq_length");
   a.devices = setting_of(log, "world_size");
   if (a.batch && a.median_ns > 0) a.samples_per_s = *a.batch / (a.median_ns / giga);
-  const auto printed = figure(&LogRecord::tokens_per_s);
+  const auto possible = [](std::optional<double> rate) {
+    return rate <= most_tokens_per_s ? rate : std::nullopt;
+  };
+  const auto printed = possible(figure(&LogRecord::tokens_per_s));
+  const auto tokens = figure(&LogRecord::step_tokens);
+  const auto by_time = possible(
+      tokens && a.median_ns > 0 ? std::optional(*tokens / (a.median_ns / giga)) : std::nullopt);
   const auto per_device = figure(&LogRecord::tokens_per_s_device);
-  if (printed) {
+  if (printed && by_time && contradict(*printed, *by_time)) {
+    a.printed_tokens_per_s = printed;
+    a.tokens_per_s = by_time;
+    a.throughput_from = "tokens of a step / step time";
+  } else if (printed) {
     a.tokens_per_s = printed;
     a.throughput_from = "as printed";
   } else if (a.samples_per_s && a.sequence) {
@@ -72,7 +90,10 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
   // DeepSpeed divides the batch by the time its timers measured in one step.
   std::vector<double> said;
   for (const LogRecord& r : log.records)
-    if (r.samples_per_s && *r.samples_per_s > 0) said.push_back(*r.samples_per_s);
+    if (r.samples_per_s && *r.samples_per_s > 0) {
+      said.push_back(*r.samples_per_s);
+      a.printed_by = r.tool;
+    }
   if (!said.empty()) {
     const double typical_said = *median(said);
     if (!a.samples_per_s || differs(typical_said, *a.samples_per_s, 0.02))

@@ -97,6 +97,9 @@ struct LogAccount {
   std::optional<double> samples_per_s{};  // of the job, from batch and step time
   std::string throughput_from{};
   std::optional<double> printed_samples_per_s{};  // if it differs by more than 2 %
+  const LogTool* printed_by = nullptr;            // whose lines have that rate
+  // If it contradicts the tokens of a step and the step time, which then give `tokens_per_s`.
+  std::optional<double> printed_tokens_per_s{};
   std::optional<LogLoss> loss{};
   std::int64_t skipped = 0;
   std::optional<double> memory_bytes{};  // the largest in any record

@@ -131,8 +131,40 @@ TEST(LogAccount, DeepSpeedsSamplesPerSecondAreOfOneStep) {
   m.log.records.push_back(r);
   const LogAccount a = account_of(m.log, m.steps);
   EXPECT_DOUBLE_EQ(*a.printed_samples_per_s, 442.95);
+  EXPECT_EQ(a.printed_by, &deepspeed_tool);
   m.log.records.back().samples_per_s = *a.samples_per_s * 1.01;
   EXPECT_FALSE(account_of(m.log, m.steps).printed_samples_per_s);
+}
+
+// On a TPU fairseq counts lines as steps: 1613 tokens in 0.6 s are 2.7 k a second, not 57.
+TEST(LogAccount, APrintedRateHasToFitTheTokensAndTheTime) {
+  Made m = made();
+  const auto print = [&](double rate) {
+    for (LogRecord& r : m.log.records) {
+      r.tokens_per_s = rate;
+      r.step_tokens = 1613;
+    }
+  };
+  print(57);
+  const LogAccount wrong = account_of(m.log, m.steps);
+  EXPECT_DOUBLE_EQ(*wrong.tokens_per_s, 1613 / (wrong.median_ns / 1e9));
+  EXPECT_DOUBLE_EQ(*wrong.printed_tokens_per_s, 57);
+  print(2600);
+  const LogAccount right = account_of(m.log, m.steps);
+  EXPECT_DOUBLE_EQ(*right.tokens_per_s, 2600);
+  EXPECT_EQ(right.throughput_from, "as printed");
+  EXPECT_FALSE(right.printed_tokens_per_s);
+}
+
+// A counter ran over.
+TEST(LogAccount, NoJobComputesSoManyTokens) {
+  Made m = made();
+  for (LogRecord& r : m.log.records) {
+    r.tokens_per_s = 8.9e19;
+    r.step_tokens = 8.9e19 * 0.602;
+  }
+  m.log.settings.erase("seq_length");
+  EXPECT_FALSE(account_of(m.log, m.steps).tokens_per_s);
 }
 
 // Three timers of each step, printed behind its line: one explains the change, one holds it.

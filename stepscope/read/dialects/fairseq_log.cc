@@ -9,17 +9,19 @@ namespace {
 // "… | INFO | train_inner | epoch 001:    100 / 487 loss=4.655, …, wps=35120, ups=1.02, …,
 // num_updates=100, …, train_wall=97, wall=103", and as JSON (SimpleProgressBar and JsonProgressBar
 // in fairseq/logging/progress_bar.py; ups counts updates per second since the last such line).
-constexpr std::array<LogField, 4> fairseq_fields = {{
+constexpr std::array<LogField, 5> fairseq_fields = {{
     {" ups=", &LogRecord::wall_ns, per_second},
     {" wall=", &LogRecord::elapsed_s},
     {" loss=", &LogRecord::loss},
     {" wps=", &LogRecord::tokens_per_s},
+    {" wpb=", &LogRecord::step_tokens},
 }};
-constexpr std::array<LogField, 4> fairseq_json_fields = {{
+constexpr std::array<LogField, 5> fairseq_json_fields = {{
     {"\"ups\": \"", &LogRecord::wall_ns, per_second},
     {"\"wall\": \"", &LogRecord::elapsed_s},
     {"\"loss\": \"", &LogRecord::loss},
     {"\"wps\": \"", &LogRecord::tokens_per_s},
+    {"\"wpb\": \"", &LogRecord::step_tokens},
 }};
 constexpr std::array fairseq_patterns = {LogPattern{.word = ", ups=",
                                                     .step = "num_updates=",

@@ -256,9 +256,15 @@ void throughput_line(const LogFacts& r, std::size_t width, std::string& out) {
   if (parts.empty()) return;
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   if (a.tokens_per_s && !a.throughput_from.empty()) text += " (" + a.throughput_from + ")";
-  if (a.printed_samples_per_s)
-    text += fmt::format("; DeepSpeed prints {} sequences/s: of the last step before each line only",
-                        format_digits(*a.printed_samples_per_s));
+  if (a.printed_tokens_per_s)
+    text += fmt::format("; {} prints {} tokens/s, which does not fit them", r.steps.tool->label,
+                        format_count(*a.printed_tokens_per_s));
+  if (a.printed_samples_per_s && a.printed_by != nullptr)
+    text += fmt::format("; {} prints {} sequences/s{}", a.printed_by->label,
+                        format_digits(*a.printed_samples_per_s),
+                        a.printed_by->name.starts_with("deepspeed")
+                            ? ": of the last step before each line only"
+                            : "");
   add_line(out, "throughput", text, width);
 }
 
