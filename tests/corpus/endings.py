@@ -309,3 +309,12 @@ folder("gpu_lost_on_rank_9", {
     "torchrun_n3.log": "  time      : 2026-11-30_09:15:01\n  host      : n3\n  rank      : 9 (local_rank: 1)\n"
                        "  exitcode  : -6 (pid: 3121)\n",
     "rank9.log": "2026-11-30 09:14:57 step 63 loss 3.2\n"})
+
+# ---- names of workers -------------------------------------------------------------------------------------------------
+text("workers_of_ray.log", "PolicyWorker[rank=1]: offload starts\nPolicyWorker[rank=1]: offload took 511.4s\n\n"
+     "[rank3] Watchdog caught collective operation timeout:\n"
+     "WorkNCCL(SeqNum=64, OpType=ALLGATHER, NumelIn=1, NumelOut=4, Timeout(ms)=600000)\n")
+VLLM = "(Worker_TP{} pid=77) ERROR 11-30 12:00:0{} [v1/engine/core.py:718] "
+text("workers_of_vllm.log", "".join(VLLM.format(rank, rank) + line + "\n" for line in (
+    "Traceback (most recent call last):", '  File "/w/serve.py", line 31, in load',
+    "    raise ValueError(", "ValueError: no such layer") for rank in (1, 2)))

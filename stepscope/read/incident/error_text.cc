@@ -95,7 +95,28 @@ std::optional<WrittenTime> syslog_time(std::string_view text) {
   return on_day(year, *month, *day, *time);
 }
 
+// "ERROR 11-30 12:00:00" of vLLM, at the front.
+std::optional<WrittenTime> level_time(std::string_view text) {
+  const std::size_t end = text.substr(0, 9).find(' ');
+  if (end == std::string_view::npos || !is_level_word(text.substr(0, end))) return std::nullopt;
+  text.remove_prefix(end + 1);
+  const auto month = take_number<int>(text);
+  if (!month || *month < 1 || !text.starts_with('-')) return std::nullopt;
+  text.remove_prefix(1);
+  const auto day = take_number<int>(text);
+  if (!day || *day < 1 || !text.starts_with(' ')) return std::nullopt;
+  std::string_view rest;
+  const auto time = day_time(text.substr(1), rest);
+  return time ? on_day(std::nullopt, *month, *day, *time) : std::nullopt;
+}
+
 }  // namespace
+
+bool is_level_word(std::string_view word) {
+  constexpr std::array<std::string_view, 6> levels = {"DEBUG",   "INFO",  "WARN",
+                                                      "WARNING", "ERROR", "CRITICAL"};
+  return std::ranges::find(levels, word) != levels.end();
+}
 
 bool is_exception_line(std::string_view text) {
   if (text.empty() || is_digit(text.front()) || text.front() == '.') return false;
@@ -162,6 +183,7 @@ std::optional<WrittenTime> written_time(std::string_view line) {
     std::string_view rest = line.substr(at);
     if (const auto time = glog_time(rest)) return time;
     if (const auto time = syslog_time(rest)) return time;
+    if (const auto time = level_time(rest)) return time;
   }
   return std::nullopt;
 }

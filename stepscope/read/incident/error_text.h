@@ -10,6 +10,8 @@
 
 namespace stepscope {
 
+// "ERROR", "WARNING": a level of Python's logging.
+[[nodiscard]] bool is_level_word(std::string_view word);
 // "ValueError: …": the last line of a traceback. `text` has no launcher's prefix.
 [[nodiscard]] bool is_exception_line(std::string_view text);
 // Whether a message says that another process or a signal ended first: a connection that its peer
@@ -17,7 +19,7 @@ namespace stepscope {
 [[nodiscard]] bool is_consequence(std::string_view text);
 
 // The time in a line: ISO dates, PyTorch's "[E626 05:06:30.9" and "E0626 05:06:30.9", syslog's
-// "Nov 30 12:00:00", dmesg -T's "[Mon Nov 30 12:00:00 2026]".
+// "Nov 30 12:00:00", vLLM's "ERROR 11-30 12:00:00", dmesg -T's "[Mon Nov 30 12:00:00 2026]".
 [[nodiscard]] std::optional<WrittenTime> written_time(std::string_view line);
 
 // "EI0006: ", "EH9999: " at the front: an error of CANN.

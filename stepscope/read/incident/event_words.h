@@ -8,7 +8,7 @@
 namespace stepscope {
 
 // Each is a part of what one of the readers looks for.
-inline constexpr std::array<std::string_view, 97> event_words = {
+inline constexpr std::array<std::string_view, 99> event_words = {
     "ut of memory",
     "Out Of Memory",
     "oom_kill event",
@@ -33,6 +33,8 @@ inline constexpr std::array<std::string_view, 97> event_words = {
     "operation timeout",
     "ErrorMemoryAlloc",
     "[rank",
+    " rank=",
+    "Worker_TP",
     "world_size",
     "world size",
     "WORLD_SIZE",

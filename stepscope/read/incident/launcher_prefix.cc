@@ -40,6 +40,26 @@ std::optional<MpirunTag> mpirun_tag(std::string_view line) {
   return MpirunTag{.rank = *rank, .text = line.substr(end + 2)};
 }
 
+// A rank in the name of a worker: "Worker[rank=1]: " of NeMo RL, "(Worker[rank=1] pid=7) " of Ray,
+// "(VllmWorker rank=1 pid=7) " and "(Worker_TP1 pid=7) " of vLLM. vLLM adds other dimensions to the
+// name if their size is above 1.
+std::optional<int> rank_of_worker(std::string_view front) {
+  const bool in_brackets = front.starts_with('(');
+  const std::size_t end = front.find(in_brackets ? " pid=" : ": ");
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view name = front.substr(0, end);
+  for (const std::string_view key : {"[rank=", " rank=", "(Worker_TP"}) {
+    const std::size_t at = name.find(key);
+    if (at == std::string_view::npos) continue;
+    std::string_view rest = name.substr(at + key.size());
+    const auto rank = take_number<int>(rest);
+    if (!rank || *rank < 0 || *rank >= most_ranks_of_job) continue;
+    if (in_brackets ? rest.empty() || rest == "]" : rest == "]" && !contains(name, " "))
+      return rank;
+  }
+  return std::nullopt;
+}
+
 // The name at the front, of letters as hosts and containers have them.
 std::string_view name_at(std::string_view line) {
   std::size_t end = 0;
@@ -84,6 +104,20 @@ std::optional<NamedLine> likely_name(std::string_view line) {
   return NamedLine{.name = name, .text = rest.substr(std::min<std::size_t>(2, rest.size()))};
 }
 
+// The text behind "ERROR 11-30 12:00:00 [core.py:718] " and "ERROR 11-30 12:00:00 engine.py:366] "
+// of vLLM, which writes it in front of each line of a traceback.
+std::string_view without_record_of_vllm(std::string_view line) {
+  constexpr std::size_t stamp = 15;  // "11-30 12:00:00 "
+  const std::size_t level = line.substr(0, 9).find(' ');
+  if (level == std::string_view::npos || !is_level_word(line.substr(0, level))) return line;
+  const std::string_view rest = line.substr(level + 1);
+  if (rest.size() < stamp || rest[2] != '-' || rest[5] != ' ' || rest[8] != ':') return line;
+  const std::size_t close = rest.substr(0, longest_name).find("] ", stamp);
+  const std::string_view place =
+      rest.substr(stamp, close == std::string_view::npos ? 0 : close - stamp);
+  return contains(place, ".py:") && !contains(place, " ") ? rest.substr(close + 2) : line;
+}
+
 }  // namespace
 
 std::optional<int> launcher_rank(std::string_view line, bool labelled) {
@@ -94,6 +128,7 @@ std::optional<int> launcher_rank(std::string_view line, bool labelled) {
     if (rank && *rank >= 0 && *rank < most_ranks_of_job && rest.starts_with("]")) return rank;
   }
   if (const auto tag = mpirun_tag(line)) return tag->rank;
+  if (const auto rank = rank_of_worker(front)) return rank;
   return labelled ? label_of(front) : std::nullopt;
 }
 
@@ -123,7 +158,10 @@ std::string_view without_launcher(std::string_view line) {
     const std::size_t close = line.find(") ");
     if (close != std::string_view::npos && contains(line.substr(0, close), "pid="))
       line.remove_prefix(close + 2);
+  } else if (rank_of_worker(line.substr(0, longest_name))) {
+    line.remove_prefix(line.find(": ") + 2);
   }
+  line = without_record_of_vllm(line);
   if (const auto named = marked_name(line)) line = named->text;
   if (const auto tag = mpirun_tag(line)) line = tag->text;
   for (const std::string_view key : {"[rank", "[default"}) {
