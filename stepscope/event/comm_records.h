@@ -103,6 +103,7 @@ struct WatchdogTimeout {
 // Keys of the groups that stand for messages which name no group.
 inline constexpr std::string_view compared_group = "unnamed compared";
 inline constexpr std::string_view barrier_group = "unnamed barrier";
+inline constexpr std::string_view desync_group = "unnamed desync";
 
 // Two calls that meet and differ, as TORCH_DISTRIBUTED_DEBUG=DETAIL reports them. Ranks are those
 // of the group. `sequence` of a call is -1 if not in the message.
@@ -120,6 +121,16 @@ struct MissedBarrier {
   std::vector<int> missing{};  // may be empty: not in the message
   std::optional<Ns> limit{};
   std::string name{};  // of JAX's coordination service; empty: a monitored barrier of PyTorch
+};
+
+// What PyTorch's desync report says of one collective of a group, counted from 1. Ranks are those
+// of the group.
+struct DesyncReport {
+  std::int64_t collective = 0;  // 0: `missing` never joined any
+  std::string operation{};
+  std::set<int> waits{};
+  std::set<int> missing{};     // did not join it
+  std::set<int> unfinished{};  // joined and did not finish it
 };
 
 // What processes wait for as they join a job or a group.
@@ -198,6 +209,7 @@ struct CommRecords {
   NcclSetup nccl{};
   std::vector<ComparedCalls> compared{};
   std::vector<MissedBarrier> barriers{};
+  std::vector<DesyncReport> desync{};
   std::vector<SetUpWait> set_up{};
   std::vector<RasCounts> ras_counts{};
   std::vector<RasAbsence> ras_absences{};

@@ -310,6 +310,13 @@ folder("gpu_lost_on_rank_9", {
                        "  exitcode  : -6 (pid: 3121)\n",
     "rank9.log": "2026-11-30 09:14:57 step 63 loss 3.2\n"})
 
+# ---- PyTorch's desync report -----------------------------------------------------------------------------------------
+DESYNC = timeout(2, "SeqNum=30, OpType=_ALLGATHER_BASE, NumelIn=4, NumelOut=16", prefix=False) + (
+    " - [2] Timeout at collective: _ALLGATHER_BASE, #31\n - To our best knowledge, the lagging/dead/mismatched ranks that "
+    "caused the desync are:\n")
+text("desync.log", DESYNC + "     [0, 3] finished collective #30, but didn't join collective #31 (count from 1)\n")
+text("desync_unfinished.log", DESYNC + "   - [1] joined but didn't finish collective #31 (count from 1)\n")
+
 # ---- names of workers -------------------------------------------------------------------------------------------------
 text("workers_of_ray.log", "PolicyWorker[rank=1]: offload starts\nPolicyWorker[rank=1]: offload took 511.4s\n\n"
      "[rank3] Watchdog caught collective operation timeout:\n"

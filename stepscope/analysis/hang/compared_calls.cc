@@ -102,4 +102,35 @@ void find_barriers(const CommRecords& records, HangAccount& out) {
   }
 }
 
+void find_desync(const CommRecords& records, HangAccount& out) {
+  const auto group = group_of_messages(records, desync_group);
+  if (!group) return;
+  for (const DesyncReport& report : records.desync) {
+    const auto waits = [&](std::uint32_t rank) {
+      return report.waits.contains(records.ranks[rank].number.value_or(-1));
+    };
+    HangFinding f{.kind = HangKind::missing,
+                  .group = *group,
+                  .sequence = report.collective,
+                  .since = report.collective};
+    f.numbers.assign(report.missing.begin(), report.missing.end());
+    f.other_numbers.assign(report.waits.begin(), report.waits.end());
+    if (!report.operation.empty()) f.barrier = report.operation;
+    std::erase_if(out.findings, [&](const HangFinding& w) {
+      const bool explained = (w.kind == HangKind::waiting || w.kind == HangKind::no_record) &&
+                             !w.others.empty() && std::ranges::all_of(w.others, waits);
+      if (explained) {
+        f.group = w.group;
+        f.call = w.call;
+      }
+      return explained;
+    });
+    if (!f.numbers.empty()) out.findings.push_back(f);
+    if (report.unfinished.empty()) continue;
+    f.kind = HangKind::not_finished;
+    f.numbers.assign(report.unfinished.begin(), report.unfinished.end());
+    out.findings.push_back(std::move(f));
+  }
+}
+
 }  // namespace stepscope

@@ -572,6 +572,7 @@ HangAccount find_hang(const CommRecords& records) {
   }
   find_compared(records, out);
   find_barriers(records, out);
+  find_desync(records, out);
   find_causes(records, out);
   leftover_timeouts(records, out);
   put_causes_first(out);

@@ -75,7 +75,7 @@ struct HangFinding {
   std::vector<int> other_numbers{};
   bool of_group = false;                 // these numbers are known to be those of the group
   std::optional<Ns> limit{};             // barrier: how long it waited
-  std::string barrier{};                 // its name, if it has one
+  std::string barrier{};                 // its name, or the operation of a desync report
   int silent = 0;                        // waiting: ranks of the group without a record; 0: unknown
   bool tied = false;                     // the same number of ranks makes either call
   bool next_of_others = false;           // `instead` is the others' next call
@@ -124,6 +124,8 @@ struct Deviation {
 // ranks did not reach.
 void find_compared(const CommRecords& records, HangAccount& out);
 void find_barriers(const CommRecords& records, HangAccount& out);
+// Adds what PyTorch's desync report says, and takes off the waits that it explains.
+void find_desync(const CommRecords& records, HangAccount& out);
 
 // Finds the findings that only follow from others.
 //

@@ -12,6 +12,7 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/event/name_rules.h"
+#include "stepscope/read/comm_lines/desync_line.h"
 #include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/comm_lines/set_up_line.h"
 #include "stepscope/read/incident/incident_line.h"
@@ -21,14 +22,17 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<std::string_view, 8> comm_tokens = {"NCCL",
-                                                         "collective operation timeout",
-                                                         "mismatch between collectives",
-                                                         "monitoredBarrier",
-                                                         "Barrier timed out. ",
-                                                         " in store based barrier ",
-                                                         "Completed store-based barrier",
-                                                         "client socket has timed out"};
+constexpr std::array<std::string_view, 11> comm_tokens = {"NCCL",
+                                                          "collective operation timeout",
+                                                          "mismatch between collectives",
+                                                          "Timeout at collective: ",
+                                                          " collective #",
+                                                          "never joined any collectives",
+                                                          "monitoredBarrier",
+                                                          "Barrier timed out. ",
+                                                          " in store based barrier ",
+                                                          "Completed store-based barrier",
+                                                          "client socket has timed out"};
 
 // A cut message goes on over at most this number of lines.
 constexpr int most_cut_lines = 6;
@@ -101,6 +105,7 @@ struct CommLogs::State {
   void watchdog(const WatchdogLine& said);
   void mismatch(const MismatchLine& said, std::optional<int> launcher);
   void barrier(const BarrierLine& said);
+  void desync(const DesyncLine& said);
   void set_up(const SetUpLine& said, std::optional<int> launcher);
   std::uint32_t group_of(std::string_view id, std::string_view name);
   std::uint32_t unnamed_group(const std::string& key, bool guessed);
@@ -186,6 +191,8 @@ bool CommLogs::State::message(std::string_view plain) {
     mismatch(*differ, launcher_rank(plain));
   } else if (const auto missed = parse_barrier(plain)) {
     barrier(*missed);
+  } else if (const auto apart = parse_desync(plain)) {
+    desync(*apart);
   } else if (const auto waits = parse_set_up(plain)) {
     set_up(*waits, launcher_rank(plain));
     if (waits->over) return true;
@@ -266,6 +273,19 @@ void CommLogs::State::barrier(const BarrierLine& said) {
   std::vector<int>& all = into.barriers[same->second].missing;
   all.insert(all.end(), missed.missing.begin(), missed.missing.end());
   repeated_barriers.insert(same->second);
+}
+
+// Each rank that waits makes the report of its group.
+void CommLogs::State::desync(const DesyncLine& said) {
+  const auto same = std::ranges::find(into.desync, said.collective, &DesyncReport::collective);
+  if (same == into.desync.end() && into.desync.size() >= most_compared) return;
+  DesyncReport& report = same == into.desync.end() ? into.desync.emplace_back() : *same;
+  report.collective = said.collective;
+  if (!said.operation.empty()) report.operation = said.operation;
+  std::set<int>& ranks = said.kind == DesyncKind::timeout      ? report.waits
+                         : said.kind == DesyncKind::unfinished ? report.unfinished
+                                                               : report.missing;
+  ranks.insert(said.ranks.begin(), said.ranks.end());
 }
 
 // The wait of each rank of one barrier, group or address is one, with its last count.
@@ -524,6 +544,7 @@ Result<Done> CommLogs::add(ByteSource& source, CommInput& input, const StopFlag*
 
 void CommLogs::settle() {
   for (const auto& [some, key] : {std::pair(!state_->into.compared.empty(), compared_group),
+                                  std::pair(!state_->into.desync.empty(), desync_group),
                                   std::pair(!state_->into.barriers.empty(), barrier_group)})
     if (some) state_->into.groups[state_->into.group_keyed(key)].unnamed = true;
   for (const std::size_t b : state_->repeated_barriers) {

@@ -187,8 +187,20 @@ Message first_warning(const HangResult& r) {
                             shorten(printable(m.text), 200), value_if(more > 0, more));
 }
 
+// What PyTorch's desync report says, with the numbers of its group.
+Message desync_in_words(const HangFinding& f) {
+  const Value collective = value_if(f.sequence > 0, f.sequence);
+  const Value operation = value_if(!f.barrier.empty(), printable(f.barrier));
+  const Value waiting = f.other_numbers.empty() ? Value() : Value(f.other_numbers);
+  return f.kind == HangKind::missing
+             ? msg::did_not_join(f.numbers, collective, operation, waiting)
+             : msg::joined_unfinished(f.numbers, collective, operation, waiting);
+}
+
 Message words_of(const HangResult& r, const HangFinding& f) {
   const RecordedGroup& group = r.records.groups[f.group];
+  if (!f.numbers.empty() && (f.kind == HangKind::missing || f.kind == HangKind::not_finished))
+    return desync_in_words(f);
   if (!f.numbers.empty() && f.call && !f.instead)
     return msg::differs_from_another(f.numbers, printable(f.call->name),
                                      value_if(!f.call->sizes.empty(), printable(f.call->sizes)));
@@ -229,7 +241,8 @@ Message words_of(const HangResult& r, const HangFinding& f) {
 }  // namespace
 
 Message finding_in_words(const HangResult& r, const HangFinding& f) {
-  const bool certain = f.kind == HangKind::waiting || f.kind == HangKind::no_record ||
+  const bool certain = (f.kind == HangKind::missing && !f.numbers.empty()) ||
+                       f.kind == HangKind::waiting || f.kind == HangKind::no_record ||
                        f.kind == HangKind::not_finished || f.kind == HangKind::timeout;
   Message words = words_of(r, f);
   return r.records.groups[f.group].guessed && !certain ? msg::if_one_group(std::move(words))
