@@ -45,6 +45,9 @@ PRINT = ("Rank {} is running collective: CollectiveFingerPrint(SequenceNumber={}
          "TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda))")
 text("compared_sizes.log", "[rank1]: RuntimeError: Detected mismatch between collectives on ranks. " +
      PRINT.format(1, 31, "ALLREDUCE", 4096) + ", but " + PRINT.format(0, 31, "ALLREDUCE", 512) + ".\n")
+text("compared_and_exit.log", "RuntimeError: Detected mismatch between collectives on ranks. " +
+     PRINT.format(1, 31, "ALLREDUCE", 4096) + ", but " + PRINT.format(0, 31, "ALLREDUCE", 512) + ".\n"
+     "srun: error: n2: task 1: Exited with exit code 1\n")
 text("compared_numbers.log", "RuntimeError: Detected mismatch between collectives on ranks. " +
      PRINT.format(3, 18, "ALLREDUCE", 8) + ", but " + PRINT.format(0, 22, "ALLREDUCE", 8) + ".\n")
 ALONE = ("RuntimeError: Detected mismatch between collectives on ranks. Rank {} is running inconsistent collective: "
@@ -310,12 +313,90 @@ folder("gpu_lost_on_rank_9", {
                        "  exitcode  : -6 (pid: 3121)\n",
     "rank9.log": "2026-11-30 09:14:57 step 63 loss 3.2\n"})
 
+# The line that names the group of rank 6 is cut; both are in one group, with other sizes.
+PAIR = "SeqNum=61, OpType=COALESCED, NumelIn={0}, NumelOut={0}"
+text("cut_bracket.log", timeout(4, PAIR.format(500)) +
+     "[rank4]:[E1130 03:14:05.2 ProcessGroupNCCL.cpp:1785] [PG ID 2 PG GUID 9 Rank 4] Exception (either an error or timeout) "
+     "detected by watchdog at work: 61, last enqueued NCCL work: 66, last completed NCCL work: 60.\n" +
+     timeout(6, PAIR.format(700)) +
+     "[rank6]:[E1130 03:14:05.2 ProcessGroupNCCL.cpp:1785] [PG ID 2 PG GUID 9 Rank 6] Exception (either an")
+
 # ---- PyTorch's desync report -----------------------------------------------------------------------------------------
 DESYNC = timeout(2, "SeqNum=30, OpType=_ALLGATHER_BASE, NumelIn=4, NumelOut=16", prefix=False) + (
     " - [2] Timeout at collective: _ALLGATHER_BASE, #31\n - To our best knowledge, the lagging/dead/mismatched ranks that "
     "caused the desync are:\n")
 text("desync.log", DESYNC + "     [0, 3] finished collective #30, but didn't join collective #31 (count from 1)\n")
 text("desync_unfinished.log", DESYNC + "   - [1] joined but didn't finish collective #31 (count from 1)\n")
+
+# ---- native libraries -------------------------------------------------------------------------------------------------
+CCL = "2026:11:30-12:00:0{}:(812) |CCL_ERROR| {}\n"
+text("oneccl_then_ucx.log", CCL.format(1, "atl_ofi.cpp:237 init: can't find suitable provider") +
+     "[n7:812:0:812] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)\n")
+text("oneccl_bare.log", "RuntimeError: oneCCL: exec.cpp:9 start_workers: EXCEPTION: failed to start worker # 3\n")
+text("two_aborts_of_mpi.log", "[n7:41] *** Process received signal ***\n[n7:41] Signal: Aborted (6)\n[n7:41] Signal code:  (-6)\n"
+     "[n7:42] Signal: Aborted (6)\n[n7:41:0] Caught signal 11 (Segmentation fault: address not mapped)\n")
+text("heap.log", "double free or corruption (!prev)\n[n7:41] Signal: Aborted (6)\n")
+text("p2p.log", "n7:41:42 [0] /usr/src/rccl/src/transport/p2p.cc:237 NCCL WARN Cuda failure 'invalid argument'\n")
+text("peer_of_mpi.txt", "An MPI communication peer process has unexpectedly disconnected.  This\nusually indicates a failure\n\n"
+     "  Local host: n3\n  Local PID:  77\n  Peer host:  n6\n")
+text("mpirun_code.txt", "mpirun detected that one or more processes exited with non-zero status, thus causing\n"
+     "the job to be terminated. The first process to do so was:\n\n  Process name: [[29973,1],5]\n  Exit code:    3\n")
+text("rccl_tests.txt", "n7: Test NCCL failure common.cu:1285 'unhandled cuda error / '\n .. n7 pid 99: Test failure common.cu:1161\n")
+
+# ---- the kernel and NVML ------------------------------------------------------------------------------------------------
+text("segfault.txt", "Nov 30 12:00:00 n3 kernel: pt_main_thread[812]: segfault at 7f79 ip 00007f7c sp 00007f7c error 4 in "
+     "libcudart.so.12[7f7c7ac00000+d3d3000]\n")
+BLOCKED = "[Mon Nov 30 12:0{}:00 2026] INFO: task python:812 blocked for more than {} seconds.\n" \
+    "[Mon Nov 30 12:00:00 2026] Call Trace:\n[Mon Nov 30 12:00:00 2026]  schedule+0x35/0xa0\n" \
+    "[Mon Nov 30 12:00:00 2026]  ll_file_write+0x208/0x330 [lustre]\n"
+text("blocked.txt", BLOCKED.format(2, 120) + BLOCKED.format(4, 241))
+folder("blocked_and_quiet", {"dmesg.txt": BLOCKED.format(2, 120), "nvidia-smi.txt": "|   0  NVIDIA A100 | 0% |\n",
+                             "srun.err": "srun: error: n3: task 0: Terminated\nsrun: error: n4: task 3: Terminated\n"})
+text("lost_of_nvml.txt", "slurmstepd: error: NVML: Failed to get usage(15): GPU is lost\n")
+text("unreached.txt", "Unable to determine the device handle for GPU0000:63:00.0: Unknown Error\n")
+
+# ---- hosts, launchers, stores ------------------------------------------------------------------------------------------
+text("task_launch.txt", "srun: error: Task launch for StepId=36.0 failed on node n17: Job credential expired\n")
+text("node_failure.txt", "srun: error: Node failure on n17\n"
+     "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-30T12:00:00 DUE TO NODE FAILURE ***\n")
+text("evicted_for_disk.txt", "Reason: Evicted\nMessage: The node was low on resource: ephemeral-storage. Threshold quantity: 21\n")
+text("owner_of_ray.txt", "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+     "\tpid: 9\n\tip: 10.0.0.7\nThe actor is dead because its owner has died. Owner Ip address: 10.0.0.8 Owner worker exit type: "
+     "SYSTEM_ERROR Worker exit detail: Owner's node has crashed.\n")
+text("old_ray.txt", "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node\n"
+     "n3 is used (11.8 / 12.3 GB). The top 5 memory consumers are:\n\nPID\tMEM\tCOMMAND\n")
+text("store_clients.txt", "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 3/8 clients joined.\n")
+text("store_key.txt", "DistStoreError: wait timeout after 300000ms, keys: /worker/addr\n")
+text("jax_agent.txt", "2026-11-30 12:00:00.5: E external/xla/client.cc:96] Coordination service agent in error status: "
+     "DEADLINE_EXCEEDED: Deadline Exceeded\n")
+text("one_line.txt", "`0%|  | 0/2 [00:00<?, ?it/s]WARNING:api:Sending process 9 closing signal SIGTERM      "
+     "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 4 (pid: 99) of binary: /e/python      "
+     "Traceback (most recent call last):                " + "  File \"/e/x.py\", line 8, in <module>        " * 9 + "\n")
+text("killed_for_memory.out", "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.0. Some of your processes may have been "
+     "killed by the cgroup out-of-memory handler.\nrun.sh: line 9: 4455 Killed     python a.py\n")
+text("last_error.txt", "torch.distributed.DistBackendError: NCCL error in: /x/ProcessGroupNCCL.cpp:1727, invalid usage, NCCL version 2.19\n"
+     "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\nLast error:\n"
+     "Duplicate GPU detected : rank 3 and rank 0 both on CUDA device f000\n")
+text("general_error.md", "```\nRuntimeError: NCCL error in: /x/ProcessGroupNCCL.cpp:825, unhandled system error, NCCL version 2.7.8\n"
+     "ncclSystemError: System call (socket, malloc, munmap, etc) failed.\n```\nRead on:\n"
+     "n7:41:42 [1] include/socket.h:403 NCCL WARN Connect to 10.0.0.9<5> failed : Connection refused\n")
+
+text("hccl_peer.log", "[ERROR] 2026-11-30-12:00:00 (PID:2, Device:0, RankID:101) ERR00100 PTA call acl api failed.\n"
+     "EI0002: [PID: 2] 2026-11-30-12:00:00.713.335 The wait execution of the Notify register times out. Reason: The Notify "
+     "register has not received the Notify record from remote rank: [24]. tag[AllReduce_group_name_9NHR], task information: "
+     "[notify id:[0x02], stage:[0], remote rank:[24]]. group information: [group:[group_name_9], rankSize[32], rankId[25 24]]\n")
+text("closed_rendezvous.log", 'Traceback (most recent call last):\n  File "/w/run.py", line 7, in main\n' "torch.distributed.elastic.rendezvous.api.RendezvousClosedError\n"
+     "srun: error: n2: task 1: Exited with exit code 1\n")
+text("task_failure.log", "[2026-11-30T12:00:00.5] error: *** STEP 5.0 ON n2 CANCELLED AT 2026-11-30T12:00:00 DUE TO TASK FAILURE ***\n"
+     "srun: error: n2: tasks 0-57,59-63: Terminated\n")
+text("watchdogs_of_two.log", "".join(
+    f"[rank{r}]:[E205 18:11:06.3 ProcessGroupNCCL.cpp:1870] [PG ID {r} PG GUID 9(G{r}) Rank {r}] ProcessGroupNCCL's\n watchdog "
+    "got stuck for 480 seconds without making progress in monitoring enqueued collectives.\n" for r in (4, 0)))
+
+# ---- several dumps of py-spy in one file ----------------------------------------------------------------------------
+MAIN = 'Thread 1 (idle): "MainThread"\n    {}\n    main (train.py:{})\n\n'
+text("two_dumps.txt", "Process 1: python train.py\nPython v3.12 (/usr/bin/python3.12)\n\n" + MAIN.format("f (other.py:3)", 9) +
+     "# the other\n" + MAIN.format("_value (jax/_src/array.py:642)", 12))
 
 # ---- names of workers -------------------------------------------------------------------------------------------------
 text("workers_of_ray.log", "PolicyWorker[rank=1]: offload starts\nPolicyWorker[rank=1]: offload took 511.4s\n\n"

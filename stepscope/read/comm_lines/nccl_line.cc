@@ -296,11 +296,26 @@ std::optional<NcclChoiceLine> parse_choice(std::string_view text) {
   return line;
 }
 
+namespace {
+
+// "[PG ID 2 PG GUID 9 Rank 6] Exception (either an": the bracket names rank and group of a timeout,
+// though the line is cut before the last numbers of the group.
+bool names_group_of_timeout(std::string_view line) {
+  const auto group = behind(line, "[PG ");
+  const std::size_t close = group ? group->find("] ") : std::string_view::npos;
+  if (close == std::string_view::npos || !contains(group->substr(0, close), "Rank ")) return false;
+  const std::string_view words = group->substr(close + 2);
+  return words.starts_with("Exception (either an") || words.starts_with("Timeout at NCCL work");
+}
+
+}  // namespace
+
 std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
   const auto work = behind(line, "WorkNCCL(");
   const bool gives_up = work && line.find("imeout") != std::string_view::npos;
   const bool status = line.find("ast enqueued") != std::string_view::npos;
-  if (!gives_up && !status) return std::nullopt;
+  const bool cut = !gives_up && !status && names_group_of_timeout(line);
+  if (!gives_up && !status && !cut) return std::nullopt;
   WatchdogLine out;
   const auto rank_at = [&](std::string_view key) {
     const auto rank = whole_number_behind(line, key);
@@ -347,7 +362,7 @@ std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
   if (!out.timeout)
     out.sequence = either("work sequence id: ", "Timeout at NCCL work: ").value_or(-1);
   out.gave_up = !out.timeout && out.sequence >= 0 && contains(line, "Timeout at NCCL work: ");
-  if (!out.timeout && !out.enqueued && !out.completed) return std::nullopt;
+  if (!out.timeout && !out.enqueued && !out.completed && !cut) return std::nullopt;
   return out;
 }
 
@@ -361,8 +376,8 @@ bool is_cut_watchdog(std::string_view line) {
 }
 
 bool is_cut_status(std::string_view line) {
-  const bool begins = contains_any(
-      line, {"ast enqueued", "Timeout at NCCL work: ", "detected by watchdog at work"});
+  const bool begins =
+      contains_any(line, {"ast enqueued", "Timeout at NCCL work: ", "Exception (either an"});
   if (!begins || !contains_any(line, {"Rank ", "[rank"})) return false;
   return !number_behind(line, "last completed work: ") &&
          !whole_number_behind(line, "ast completed NCCL work: ");

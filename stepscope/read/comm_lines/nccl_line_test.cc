@@ -34,5 +34,20 @@ TEST(NcclLine, IsReadWithoutItsProcess) {
   }
 }
 
+TEST(NcclLine, HasTheGroupOfATimeoutWhoseLineIsCut) {
+  const auto said = parse_watchdog(
+      "[rank6]:[E1130 a.cpp:1785] [PG ID 2 PG GUID 9(dp) Rank 2] Exception (either an");
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->rank, 6);
+  EXPECT_EQ(said->place, 2);
+  EXPECT_EQ(said->group, "9");
+  EXPECT_EQ(said->sequence, -1);
+  EXPECT_FALSE(said->timeout || said->gave_up);
+  // The last number of a cut line may lack digits.
+  EXPECT_EQ(parse_watchdog("[rank6]: [PG 9 Rank 2] Timeout at NCCL work: 61")->sequence, -1);
+  EXPECT_FALSE(parse_watchdog("[rank6]: [PG ID 2 PG GUID 9 Rank 2] ProcessGroupNCCL destructor"));
+  EXPECT_FALSE(parse_watchdog("[rank6]: Exception (either an error or timeout)"));
+}
+
 }  // namespace
 }  // namespace stepscope

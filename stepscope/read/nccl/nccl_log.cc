@@ -354,9 +354,10 @@ void CommLogs::State::add_timeout(const WatchdogTimeout& timeout, int place) {
   s.collectives.insert(at, call);
 }
 
-// Gives timeouts of this rank the name of their group.
+// Gives timeouts of this rank the name of their group. Without a number only one can be meant.
 void CommLogs::State::name_groups(std::uint32_t rank, std::int64_t sequence, std::uint32_t group) {
   const auto [first, last] = unnamed_of.equal_range(rank);
+  if (sequence < 0 && std::distance(first, last) > 1) return;
   for (auto at = first; at != last;) {
     Unnamed& u = unnamed[at->second];
     if (sequence >= 0 && u.timeout.sequence != sequence) {
