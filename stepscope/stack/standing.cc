@@ -18,8 +18,8 @@ bool is_waiting_library(std::string_view file) {
   constexpr std::array<std::string_view, 10> alone = {
       "threading.py", "queue.py", "selectors.py",  "socket.py",     "connection.py",
       "queues.py",    "ssl.py",   "contextlib.py", "popen_fork.py", "process.py"};
-  if (contains_any(file,
-                   {"torch/", "-packages/", "/lib/python", "multiprocessing/", "concurrent/"}))
+  if (contains_any(
+          file, {"torch/", "jax/", "-packages/", "/lib/python", "multiprocessing/", "concurrent/"}))
     return true;
   const std::string_view name = file.substr(file.rfind('/') + 1);
   return std::ranges::find(alone, name) != alone.end();

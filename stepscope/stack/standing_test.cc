@@ -37,6 +37,16 @@ TEST(Standing, IsWhereTheMainThreadOfEachProcessIs) {
             (std::vector<std::string>{"collective: step (a.py:1)", "python: save (b.py:2)"}));
 }
 
+TEST(Standing, WaitsForTheDeviceOrForData) {
+  const std::string main = "Process 1: python a.py\nThread 1 (idle): \"MainThread\"\n";
+  EXPECT_EQ(standing(main + "    _value (jax/_src/array.py:642)\n"
+                            "    __float__ (jax/_src/array.py:300)\n    step (a.py:9)\n"),
+            (std::vector<std::string>{"sync_point: step (a.py:9)"}));
+  EXPECT_EQ(standing(main + "    wait (threading.py:312)\n    get (queue.py:171)\n"
+                            "    __next__ (library/iterators.py:648)\n    fit (a.py:9)\n"),
+            (std::vector<std::string>{"data_wait: __next__ (iterators.py:648)"}));
+}
+
 TEST(Standing, IsWhereTheCurrentThreadOfFaulthandlerIs) {
   EXPECT_EQ(
       standing("Thread 0x00007f01 (most recent call first):\n"

@@ -2,6 +2,7 @@
 // Text dumps of all threads at one moment: `py-spy dump` (innermost frame first) and Python's
 // faulthandler. Each thread is one sample.
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -49,12 +50,14 @@ class DumpReader {
     const std::string_view words = trimmed(text);
     if (text.starts_with("Process ")) {
       end_thread();
-      const std::size_t colon = std::min(text.find(": "), text.size());
-      process_ = text.substr(0, colon);
+      begin_process(text.substr(0, std::min(text.find(": "), text.size())));
       return;
     }
     if (is_thread_line(text)) {
       end_thread();
+      // A dump whose header is not there. Without any header each main thread is of another.
+      if (main_seen_ && !process_.empty() && is_main_thread(text)) begin_process(header_);
+      main_seen_ = main_seen_ || is_main_thread(text);
       thread(text);
       return;
     }
@@ -83,6 +86,16 @@ class DumpReader {
   }
 
  private:
+  static bool is_main_thread(std::string_view text) { return contains(text, "\"MainThread\""); }
+
+  // Each dump is of another process, also with the same number: in a container it is often 1.
+  void begin_process(std::string_view header) {
+    header_ = header;
+    main_seen_ = false;
+    const std::uint64_t dumps = ++dumps_[header_];
+    process_ = dumps > 1 ? header_ + " (" + std::to_string(dumps) + ")" : header_;
+  }
+
   // "Arguments:", "Locals:" and their contents, which are indented deeper than the frames.
   bool locals(std::string_view text, std::string_view words) {
     const std::size_t indent = text.size() - trimmed_front(text).size();
@@ -129,7 +142,10 @@ class DumpReader {
   }
 
   ProfileBuilder& into_;
+  std::string header_;  // "Process 12"
   std::string process_;
+  std::map<std::string, std::uint64_t> dumps_;  // by header
+  bool main_seen_ = false;                      // in this process
   std::string frame_;
   std::vector<StringId> frames_;  // innermost first
   std::uint32_t thread_ = 0;

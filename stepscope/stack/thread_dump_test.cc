@@ -28,6 +28,18 @@ TEST(ThreadDump, ReadsPySpy) {
                                                   {"threads_without_frames", 1}}));
 }
 
+TEST(ThreadDump, KeepsDumpsOfEqualNumbersApart) {
+  const std::string dump =
+      "Process 1: python a.py\nThread 1 (idle): \"MainThread\"\n    f (a.py:1)\n";
+  EXPECT_EQ(test::folded_text(dump + dump +
+                              "# the other\nThread 1 (idle): \"MainThread\"\n    g (a.py:2)\n"
+                              "Thread 2 (idle): \"x\"\n    h (a.py:3)\n"),
+            (Folded{{"Process 1 (2)|Thread 1 \"MainThread\";f (a.py:1)", 1},
+                    {"Process 1 (3)|Thread 1 \"MainThread\";g (a.py:2)", 1},
+                    {"Process 1 (3)|Thread 2 \"x\";h (a.py:3)", 1},
+                    {"Process 1|Thread 1 \"MainThread\";f (a.py:1)", 1}}));
+}
+
 TEST(ThreadDump, ReadsFaulthandler) {
   EXPECT_EQ(
       test::folded_text(
