@@ -138,6 +138,8 @@ enum class SetUpKind : std::uint8_t {
   unique_id,         // NCCL's id of a communicator, which its first rank gives
   store_barrier,     // all processes, at a store
   address,           // a connection to an address
+  store_clients,     // all processes, as they connect to the store
+  store_key,         // a key that another process writes into the store
   monitored_barrier  // the answer of the rank that counts who has come
 };
 struct SetUpWait {
@@ -145,9 +147,9 @@ struct SetUpWait {
   std::set<int> ranks{};         // that wait; of the job for store_barrier, else of the group
   bool of_group = false;         // the launcher numbers these ranks otherwise
   std::optional<int> awaited{};  // the rank of the group that they wait for
-  int came = 0;                  // store_barrier: processes, at the last count
-  int size = 0;                  // store_barrier: processes that must come
-  std::string place{};           // the key of the barrier, the address with its port
+  int came = 0;                  // at a store: processes, at the last count
+  int size = 0;                  // at a store: processes that must come
+  std::string place{};           // the key in the store, the address with its port
   std::optional<Ns> limit{};
 };
 

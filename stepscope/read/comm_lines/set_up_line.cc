@@ -132,10 +132,37 @@ std::optional<SetUpLine> monitored_barrier(std::string_view line) {
   return out.rank >= 0 && out.awaited >= 0 ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// "Timed out after 1801 seconds waiting for clients. 1/3 clients joined."
+std::optional<SetUpLine> store_clients(std::string_view line) {
+  const auto rest = behind(line, " waiting for clients. ");
+  if (!rest) return std::nullopt;
+  SetUpLine out{.kind = SetUpKind::store_clients};
+  out.came = rank_or_none(leading_number<std::int64_t>(*rest));
+  out.size = rank_or_none(number_behind(*rest, "/"));
+  if (const auto seconds = number_behind(line, "Timed out after ");
+      seconds && *seconds >= 0 && *seconds < 1'000'000'000)
+    out.limit_ms = *seconds * 1000;
+  const bool whole = contains(*rest, " clients joined") && out.came >= 0 && out.size > out.came;
+  return whole ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// "wait timeout after 100ms, keys: /the_key", "Timeout waiting for key: default_pg/0 after 900 ms".
+std::optional<SetUpLine> store_key(std::string_view line) {
+  const auto wait = behind(line, "wait timeout after ");
+  const auto keys = wait ? behind(*wait, ", keys: ") : behind(line, "Timeout waiting for key: ");
+  if (!keys) return std::nullopt;
+  SetUpLine out{.kind = SetUpKind::store_key, .place = std::string(until(trimmed(*keys), " \n"))};
+  const auto limit = wait ? wait : behind(*keys, " after ");
+  if (limit) out.limit_ms = milliseconds(*limit);
+  while (out.place.ends_with(',') || out.place.ends_with('.')) out.place.pop_back();
+  return out.place.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
 }  // namespace
 
 std::optional<SetUpLine> parse_set_up(std::string_view line) {
-  for (const auto& of : {unique_id, store_barrier, address, monitored_barrier})
+  for (const auto& of :
+       {unique_id, store_barrier, address, monitored_barrier, store_clients, store_key})
     if (auto said = of(line)) return said;
   return std::nullopt;
 }

@@ -71,6 +71,27 @@ TEST(SetUpLine, HasTheRankThatDoesNotAnswerAtAMonitoredBarrier) {
   EXPECT_EQ(said->awaited, 0);
 }
 
+TEST(SetUpLine, HasTheWaitsAtAStore) {
+  auto said = parse_set_up(
+      "DistStoreError: Timed out after 301 seconds waiting for clients. 1/3 clients "
+      "joined.");
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->kind, SetUpKind::store_clients);
+  EXPECT_EQ(said->came, 1);
+  EXPECT_EQ(said->size, 3);
+  EXPECT_EQ(said->limit_ms, 301'000);
+  said = parse_set_up("DistStoreError: wait timeout after 100ms, keys: /the_key");
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->kind, SetUpKind::store_key);
+  EXPECT_EQ(said->place, "/the_key");
+  EXPECT_EQ(said->limit_ms, 100);
+  said = parse_set_up("RuntimeError: Timeout waiting for key: default_pg/0/1 after 900 ms");
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->place, "default_pg/0/1");
+  EXPECT_EQ(said->limit_ms, 900);
+  EXPECT_FALSE(parse_set_up(" waiting for clients. 3/3 clients joined."));
+}
+
 TEST(SetUpLine, IsNoneWhereTheLineIsCutOrTalksOfIt) {
   for (const char* line :
        {"[5] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key",

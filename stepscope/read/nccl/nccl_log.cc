@@ -22,13 +22,16 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<std::string_view, 11> comm_tokens = {"NCCL",
+constexpr std::array<std::string_view, 14> comm_tokens = {"NCCL",
                                                           "collective operation timeout",
                                                           "mismatch between collectives",
                                                           "Timeout at collective: ",
                                                           " collective #",
                                                           "never joined any collectives",
                                                           "monitoredBarrier",
+                                                          " waiting for clients. ",
+                                                          "wait timeout after ",
+                                                          "Timeout waiting for key: ",
                                                           "Barrier timed out. ",
                                                           " in store based barrier ",
                                                           "Completed store-based barrier",
@@ -307,14 +310,14 @@ void CommLogs::State::set_up(const SetUpLine& said, std::optional<int> launcher)
   if (said.size > 0) wait.size = static_cast<int>(said.size);
   wait.came = std::max(wait.came, static_cast<int>(said.came));
   if (said.limit_ms) wait.limit = Ns(*said.limit_ms * 1'000'000);
-  // A line about a group has the numbers of the group. A line about an address names no rank.
+  // A line about a group has the numbers of the group. Other lines name no rank.
   const auto of_job = said.kind == SetUpKind::store_barrier && said.rank >= 0
                           ? std::optional(static_cast<int>(said.rank))
                           : launcher;
   if (of_job) into.ranks[into.rank_numbered(*of_job)].has_log = true;
-  if (said.kind == SetUpKind::address) {
+  if (said.rank < 0) {
     if (launcher) wait.ranks.insert(*launcher);
-  } else if (said.rank >= 0) {
+  } else {
     wait.ranks.insert(static_cast<int>(said.rank));
     wait.of_group = wait.of_group || (launcher && *launcher != said.rank);
   }

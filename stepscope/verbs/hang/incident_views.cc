@@ -285,6 +285,10 @@ Message set_up_wait(const SetUpWait& w) {
                                       w.limit);
     case SetUpKind::address:
       return msg::address_not_reached(place, value_if(!ranks.empty(), ranks), w.limit);
+    case SetUpKind::store_clients:
+      return msg::store_joined(w.came, w.size, w.limit);
+    case SetUpKind::store_key:
+      return msg::store_key_missing(place, value_if(!ranks.empty(), ranks), w.limit);
     case SetUpKind::monitored_barrier:
       return msg::barrier_not_answered(ranks, w.awaited);
   }
