@@ -28,6 +28,12 @@ enum class IncidentKind : std::uint8_t {
   exception,      // a Python exception ended it
   cancelled,      // the scheduler ended the job
   shared_memory,  // a process did not get shared memory of its host
+  error,          // a library reports an error, and the line does not say that a process ended
+  peer,           // a process lost the one that it talked to, on the host `where`
+  blocked,        // a process stands in a call of the kernel; `code` has the milliseconds
+  node,           // a host failed, by its scheduler or by Ray
+  not_started,    // a host did not start its tasks
+  evicted,        // Kubernetes ended a pod for a resource other than memory
   absent          // a rank did not come to a collective, by a library that waits for it
 };
 inline constexpr auto incident_kind_names = enum_names<IncidentKind::absent>;

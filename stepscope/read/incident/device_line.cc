@@ -53,9 +53,14 @@ std::optional<IncidentEvent> error_of_switch(std::string_view line) {
 }
 
 // "NVRM: GPU at 0000:3b:00.0 has fallen off the bus.". The driver also writes it over three lines,
-// and this is the last: "NVRM: fallen off the bus and is not responding to commands."
+// and this is the last: "NVRM: fallen off the bus and is not responding to commands." NVML says
+// "Unable to determine the device handle for GPU 0000:3b:00.0: GPU is lost." to nvidia-smi, which
+// may also know no reason ("Unknown Error"), and "GPU is lost" to Slurm.
 std::optional<IncidentEvent> lost_gpu(std::string_view line) {
-  if (!contains(line, "NVRM") || !contains(line, "fallen off the bus")) return std::nullopt;
+  const bool driver = contains(line, "NVRM") && contains(line, "fallen off the bus");
+  const bool nvml = contains_any(line, {"Unable to determine the device handle for GPU",
+                                        "Failed to get usage(15): GPU is lost"});
+  if (!driver && !nvml) return std::nullopt;
   IncidentEvent e{.kind = IncidentKind::device_error};
   e.where = address_of_gpu(line);
   return e;
@@ -129,7 +134,7 @@ std::optional<std::string_view> device_words(std::string_view text) {
 }
 
 std::string address_of_gpu(std::string_view line) {
-  for (const std::string_view key : {"GPU at ", "GPU "})
+  for (const std::string_view key : {"GPU at ", "GPU ", "GPU"})
     for (auto rest = behind(line, key); rest; rest = behind(*rest, key))
       if (std::string address = pci_address(*rest); !address.empty()) return address;
   return {};

@@ -180,6 +180,45 @@ std::optional<IncidentEvent> wait_of_hccl(std::string_view line) {
   return e;
 }
 
+// "srun: error: Task launch for StepId=36.0 failed on node n1: Job credential expired", "srun:
+// error: Node failure on n1"; of Ray "… Owner Ip address: 10.0.0.1 … Owner's node has crashed."
+std::optional<IncidentEvent> host_of_scheduler(std::string_view line) {
+  const auto until = [](std::string_view text, std::string_view ends) {
+    return std::string(text.substr(0, std::min(text.find_first_of(ends), text.size())));
+  };
+  if (const auto node = behind(line, "srun: error: Node failure on ")) {
+    IncidentEvent e{.kind = IncidentKind::node};
+    e.host = trimmed(node->substr(0, 200));
+    return e;
+  }
+  if (const auto launch = behind(line, "srun: error: Task launch for ")) {
+    const auto node = behind(*launch, " failed on node ");
+    const auto reason = node ? behind(*node, ": ") : std::nullopt;
+    if (!reason) return std::nullopt;
+    IncidentEvent e{.kind = IncidentKind::not_started, .text = std::string(trimmed(*reason))};
+    e.host = until(*node, ":");
+    return e;
+  }
+  if (!contains_any(line, {"Owner's node has crashed", "died because its node has died"}))
+    return std::nullopt;
+  IncidentEvent e{.kind = IncidentKind::node};
+  if (const auto address = behind(line, "Owner Ip address: ")) e.host = until(*address, " ,");
+  return e;
+}
+
+// "The node was low on resource: ephemeral-storage.", "The node had condition: [DiskPressure].",
+// "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi." of Kubernetes.
+std::optional<IncidentEvent> eviction(std::string_view line) {
+  IncidentEvent e{.kind = IncidentKind::evicted};
+  if (const auto resource = behind(line, "The node was low on resource: "))
+    e.text = resource->substr(0, std::min(resource->find_first_of(". ,"), resource->size()));
+  else if (contains(line, "The node had condition: [DiskPressure]"))
+    e.text = "disk";
+  else if (contains(line, "ephemeral local storage usage exceeds the total limit"))
+    e.text = "ephemeral-storage";
+  return e.text.empty() || e.text == "memory" ? std::nullopt : std::optional(e);
+}
+
 // "/job:jax_worker/replica:0/task:37 has been set to ERROR in coordination service: UNAVAILABLE:
 // Task /job:jax_worker/replica:0/task:37 heartbeat timeout. This indicates …" of JAX.
 std::optional<IncidentEvent> no_heartbeat(std::string_view line) {
@@ -232,6 +271,20 @@ std::optional<IncidentEvent> no_shared_memory(std::string_view line) {
   return IncidentEvent{.kind = IncidentKind::shared_memory, .text = std::string(trimmed(*said))};
 }
 
+// "transport/p2p.cc:237 NCCL WARN Cuda failure 'invalid argument'": a GPU does not get at the
+// memory of another one. Errors that any call returns after a kernel has failed say nothing of it.
+std::optional<IncidentEvent> no_peer_access(std::string_view line) {
+  const auto said = behind(line, "WARN ");
+  if (!said || !contains(line, "transport/p2p.cc:")) return std::nullopt;
+  if (!contains_any(*said, {"failure 'invalid argument'", "failure 'peer access",
+                            "failure 'invalid device ordinal'", "failure 'mapping of buffer",
+                            "failure 'operation not supported'", "failure 'API call is not"}))
+    return std::nullopt;
+  IncidentEvent e{.kind = IncidentKind::network, .text = std::string(trimmed(*said))};
+  e.where = "p2p.cc";
+  return e;
+}
+
 // "[PG ID 0 PG GUID 0 Rank 3] Process group watchdog thread terminated with exception: NCCL error:
 // remote process exited or there was a network error". Timeouts and errors of the device have
 // readers of their own.
@@ -248,9 +301,10 @@ std::optional<IncidentEvent> end_of_watchdog(std::string_view line) {
 }  // namespace
 
 std::optional<IncidentEvent> parse_ended(std::string_view line) {
-  constexpr std::array all = {in_shell,         code_of_signal,   named_signal, memory_limit,
-                              time_limit,       worker_of_ray,    no_heartbeat, wait_of_hccl,
-                              no_shared_memory, event_of_adapter, set_up,       end_of_watchdog};
+  constexpr std::array all = {
+      in_shell,          code_of_signal,   named_signal,   memory_limit, time_limit,
+      host_of_scheduler, eviction,         worker_of_ray,  no_heartbeat, wait_of_hccl,
+      no_shared_memory,  event_of_adapter, no_peer_access, set_up,       end_of_watchdog};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;

@@ -173,6 +173,37 @@ bool is_consequence(std::string_view text) {
                              "SIGTERM"});
 }
 
+bool is_of_device_or_group(std::string_view text) {
+  return contains_any(text, {"CUDA error",
+                             "CUDA driver error",
+                             "Cuda failure",
+                             "cuda runtime error",
+                             "cudaError",
+                             "CUBLAS_STATUS_",
+                             "CUDNN_STATUS_",
+                             "HIP error",
+                             "hipError",
+                             "NCCL error",
+                             "NCCL communicator",
+                             "c10d",
+                             "HCCL error",
+                             "Hccl",
+                             "torch_npu/",
+                             "gloo",
+                             "oneCCL",
+                             "RCCL",
+                             "MPI_",
+                             "Horovod",
+                             "DistStoreError",
+                             "DistNetworkError",
+                             "DistBackendError",
+                             "TCPStore",
+                             "RayOutOfMemoryError",
+                             "ProcessGroup",
+                             "process group",
+                             "between collectives"});
+}
+
 std::optional<WrittenTime> written_time(std::string_view line) {
   line = line.substr(0, 400);
   if (const auto at = stamp_of_line(line)) return WrittenTime{.time = *at};

@@ -14,6 +14,9 @@ namespace stepscope {
 [[nodiscard]] bool is_level_word(std::string_view word);
 // "ValueError: …": the last line of a traceback. `text` has no launcher's prefix.
 [[nodiscard]] bool is_exception_line(std::string_view text);
+// Whether an exception is an error of a device or of communication. It counts also where no line of
+// its traceback is there.
+[[nodiscard]] bool is_of_device_or_group(std::string_view text);
 // Whether a message says that another process or a signal ended first: a connection that its peer
 // closed, an aborted communicator, an exit that the launcher reports of its children.
 [[nodiscard]] bool is_consequence(std::string_view text);

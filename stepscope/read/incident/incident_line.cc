@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
@@ -148,8 +149,8 @@ std::optional<IncidentEvent> cancelled(std::string_view line) {
 }
 
 // "DataLoader worker (pid 7) is killed by signal: Killed."; "ERROR: Unexpected bus error
-// encountered in worker." of DataLoader; "Fatal Python error: Segmentation fault"; "Caught signal
-// 11 (Segmentation fault: …)" of UCX; a shell's "28: 8156 Segmentation fault (core dumped) …".
+// encountered in worker." of DataLoader; "Fatal Python error: Segmentation fault"; a shell's "28:
+// 8156 Segmentation fault (core dumped) …".
 std::optional<IncidentEvent> ended_by_signal(std::string_view line) {
   IncidentEvent e = event_of(IncidentKind::signal);
   if (const auto rest = behind(line, "is killed by signal: ")) {
@@ -165,16 +166,15 @@ std::optional<IncidentEvent> ended_by_signal(std::string_view line) {
     e.code = signal;
     return e;
   }
-  if (const auto rest = behind(line, "aught signal ")) {
-    const auto signal = leading_number<std::int64_t>(*rest);
-    if (!signal || *signal < 1 || *signal > 64 || !contains(*rest, "(")) return std::nullopt;
-    e.code = signal;
-    return e;
-  }
-  if (contains(line, "nexpected bus error encountered in worker")) {
-    e.code = 7;
-    return e;
-  }
+  constexpr std::array<std::pair<std::string_view, int>, 3> of_loader = {
+      {{"nexpected bus error", 7},
+       {"nexpected segmentation fault", 11},
+       {"nexpected floating-point exception", 8}}};
+  for (const auto& [words, signal] : of_loader)
+    if (contains(line, words) && contains(line, " encountered in worker")) {
+      e.code = signal;
+      return e;
+    }
   if (const std::size_t dumped = line.find("(core dumped)"); dumped != std::string_view::npos)
     for (std::size_t at = 0; at < dumped; ++at)
       if (const auto signal = signal_at(line.substr(at))) {

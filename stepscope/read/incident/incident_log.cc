@@ -17,6 +17,8 @@
 #include "stepscope/read/incident/horovod_stall.h"
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/job_arguments.h"
+#include "stepscope/read/incident/kernel_line.h"
+#include "stepscope/read/incident/library_line.h"
 #include "stepscope/read/incident/oom_line.h"
 #include "stepscope/read/incident/python_frame.h"
 
@@ -28,11 +30,12 @@ constexpr std::size_t most_ooms_kept = 1000;
 constexpr std::size_t longest_event_text = 300;
 constexpr std::size_t most_ranks = 65536;
 constexpr std::uint64_t longest_traceback = 400;  // lines
+constexpr std::size_t longest_rest_of_header = 200;
 constexpr int joined_lines = 6;
 constexpr int lines_looked_back = 30;
 constexpr int frames_looked_back = 60;
 constexpr int lines_of_crash = 2000;
-constexpr int lines_of_actor = 10;
+constexpr std::size_t lines_of_fields = 30;
 
 std::string_view one_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -51,18 +54,9 @@ std::string_view last_line_of(std::string_view& text) {
 }
 
 std::optional<IncidentEvent> event_in(std::string_view line) {
-  auto event = parse_incident(line);
-  return event ? event : parse_ended(line);
-}
-
-// Words of exceptions that are errors of devices and of communication. They count also where no
-// line of their traceback is there.
-bool is_of_device_or_group(std::string_view text) {
-  return contains_any(
-      text, {"CUDA error", "CUDA driver error", "Cuda failure", "cuda runtime error", "cudaError",
-             "CUBLAS_STATUS_", "CUDNN_STATUS_", "HIP error", "hipError", "NCCL error",
-             "NCCL communicator", "c10d", "HCCL error", "Hccl", "torch_npu/", "gloo",
-             "ProcessGroup", "process group", "between collectives"});
+  for (const auto& of : {parse_kernel_line, parse_library_error, parse_incident, parse_ended})
+    if (auto event = of(line)) return event;
+  return std::nullopt;
 }
 
 std::string cut_text(std::string_view text) {
@@ -201,7 +195,9 @@ std::string IncidentLog::stream_of(std::string_view line) const {
 void IncidentLog::line(const OfLine& of) {
   const std::string stream = stream_of(of.whole);
   const std::string_view text = without_launcher(of.text);
-  if (contains(text, "Traceback (most recent call last)")) {
+  // A terminal's copy may have a whole program on one line.
+  const auto traceback = behind(text, "Traceback (most recent call last)");
+  if (traceback && traceback->size() < longest_rest_of_header) {
     if (open_.size() >= most_ranks) return;
     Traceback& open = open_[stream] = {};
     (void)time_of(of);  // the exception is not earlier than the lines in front of the traceback
@@ -299,6 +295,9 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback 
     text += more.starts_with("Last error") ? "; " : text.ends_with(':') ? " " : "; ";
     text += more;
   }
+  // Ray's message has a line break of its own.
+  if (contains(first, "RayOutOfMemoryError") && first.ends_with(" node"))
+    (text += ' ') += trimmed(plain(one_line(rest)));
   const std::optional<int> device_rank = reason_of_cann(of, text);
   IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(text)};
   e.rank = device_rank;
@@ -364,13 +363,11 @@ std::string IncidentLog::place_of_crash(std::string_view behind) const {
 void IncidentLog::complete(IncidentEvent& event, const OfLine& of) const {
   if (event.kind == IncidentKind::signal && contains(of.text, "Fatal Python error"))
     event.where = place_of_crash(of.behind);
-  // Ray's error names the actor on the next lines.
-  std::string_view rest = of.behind;
-  const bool actor = event.kind == IncidentKind::exit && !event.code && !event.pid;
-  for (int i = 0; actor && i < lines_of_actor && !rest.empty(); ++i) {
-    const std::string_view one = trimmed(plain(one_line(rest)));
-    if (one.starts_with("pid: ")) event.pid = number_behind(one, "pid: ");
-    if (one.starts_with("ip: ")) event.host = one.substr(4, 200);
+  if (has_fields_behind(event, of.text)) {
+    std::vector<std::string_view> lines;
+    for (std::string_view rest = of.behind; lines.size() < lines_of_fields && !rest.empty();)
+      lines.push_back(trimmed(plain(one_line(rest))));
+    take_fields(event, of.text, lines);
   }
   // The driver may say over several lines that a device is lost.
   std::string_view before = of.before;

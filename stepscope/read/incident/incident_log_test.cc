@@ -142,7 +142,24 @@ TEST(IncidentLine, HasTheEndOfAProcessInEveryDialect) {
       {"n1:7:9 [1] net_ib.cc:101 NCCL WARN NET/IB : mlx5_0:1 Got async event : port error", network,
        std::nullopt, std::nullopt},
       {"ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
-       exit, std::nullopt, std::nullopt, true}};
+       exit, std::nullopt, std::nullopt, true},
+      {"ERROR: Unexpected segmentation fault encountered in worker.", signal, 11, std::nullopt},
+      {"Unable to determine the device handle for GPU 0000:03:00.0: Unknown Error", device_error,
+       std::nullopt, std::nullopt},
+      {"slurmstepd: error: NVML: Failed to get usage(15): GPU is lost", device_error, std::nullopt,
+       std::nullopt},
+      {"n7:4:5 [0] transport/p2p.cc:237 NCCL WARN Cuda failure 'invalid argument'", network,
+       std::nullopt, std::nullopt},
+      {"srun: error: Node failure on n7", node, std::nullopt, std::nullopt},
+      {"srun: error: Task launch for StepId=36.0 failed on node n7: Job credential expired",
+       not_started, std::nullopt, std::nullopt},
+      {"The actor is dead because its owner has died. Owner Ip address: 10.0.0.7 Owner worker exit "
+       "type: SYSTEM_ERROR Worker exit detail: Owner's node has crashed.",
+       node, std::nullopt, std::nullopt},
+      {"The node was low on resource: ephemeral-storage. Threshold quantity: 21", evicted,
+       std::nullopt, std::nullopt},
+      {"The node was low on resource: memory. Threshold quantity: 21", host_memory, std::nullopt,
+       std::nullopt}};
   for (const Case& c : cases) {
     auto event = parse_incident(c.line);
     if (!event) event = parse_ended(c.line);
@@ -176,6 +193,7 @@ TEST(IncidentLine, IsNoneInOrdinaryOutput) {
                            "",
                            "NCCL WARN NET/IB : mlx5_0:1 Got async event : port active",
                            "trainer exited with code 1",
+                           "p2p.cc:237 NCCL WARN Cuda failure 'unspecified launch failure'",
                            "nvidia-nvswitch0: SXid (PCI:0000:aa:00.0): 22013, Non-fatal, Link 4",
                            "EX12: a name",
                            "a test of CUDA error: handling",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <numeric>
@@ -82,7 +83,7 @@ Value meaning_of_status(std::int64_t status) {
   }
 }
 
-// By NVIDIA's list of Xid errors.
+// By NVIDIA's Xid catalogue (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html).
 Value meaning_of_xid(std::int64_t xid) {
   switch (xid) {
     case 13:
@@ -92,13 +93,23 @@ Value meaning_of_xid(std::int64_t xid) {
     case 45:
       return msg::xid_stopped();
     case 48:
-    case 63:
-    case 64:
     case 92:
     case 94:
     case 95:
+    case 140:
       return msg::xid_memory();
+    case 61:
+    case 62:
+      return msg::xid_microcontroller();
+    case 63:
+      return msg::xid_remapped();
+    case 64:
+      return msg::xid_remap_failed();
+    case 109:
+      return msg::xid_context_switch();
     case 74:
+    case 145:
+    case 149:
       return msg::xid_nvlink();
     case 79:
       return msg::xid_lost();
@@ -118,13 +129,34 @@ Value signal_name(std::int64_t signal) {
   return at == names.end() ? Value() : Value(at->second);
 }
 
+// The file system of a module of the Linux kernel, by the names that their projects give.
+Value file_system_of(std::string_view module) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 9> modules = {
+      {{"mmfs", "GPFS"},
+       {"lustre", "Lustre"},
+       {"ptlrpc", "Lustre"},
+       {"nfs", "NFS"},
+       {"sunrpc", "NFS"},
+       {"beegfs", "BeeGFS"},
+       {"ceph", "Ceph"},
+       {"wekafs", "WekaFS"},
+       {"fuse", "FUSE"}}};
+  for (const auto& [begin, name] : modules)
+    if (module.starts_with(begin)) return name;
+  return {};
+}
+
 std::string without_stop(std::string text) {
   while (text.ends_with('.') || text.ends_with(':') || text.ends_with(' ')) text.pop_back();
   return text;
 }
 
 bool is_lost_gpu(const IncidentEvent& e) {
-  return e.kind == IncidentKind::device_error && !e.code && contains(e.text, "fallen off the bus");
+  return e.kind == IncidentKind::device_error && !e.code &&
+         contains_any(e.text, {"fallen off the bus", "GPU is lost"});
+}
+bool is_unreached_gpu(const IncidentEvent& e) {
+  return e.kind == IncidentKind::device_error && contains(e.text, "determine the device handle");
 }
 bool is_error_of_switch(const IncidentEvent& e) { return e.code && contains(e.text, "SXid ("); }
 bool stopped_the_launcher(const IncidentEvent& e) {
@@ -135,12 +167,15 @@ Message network_in_words(const IncidentEvent& e, std::size_t processes) {
   const std::string text = printable(e.text);
   if (e.code) return msg::event_network(e.code, meaning_of_status(*e.code));
   if (contains(text, "Duplicate GPU")) return msg::event_duplicate_gpu(text, processes);
+  if (e.where == "p2p.cc") return msg::event_peer_access(text);
   if (contains_any(text, {"Call to ibv_", "async "})) return msg::event_adapter(text, processes);
   return msg::event_set_up(text, contains(text, "has already checked in"));
 }
 
 Message device_error_in_words(const IncidentEvent& e) {
   if (is_lost_gpu(e)) return msg::event_gpu_lost();
+  if (is_unreached_gpu(e))
+    return msg::event_gpu_unreached(without_stop(printable(e.text.substr(e.text.rfind(": ") + 2))));
   if (is_error_of_switch(e)) return msg::event_sxid(*e.code);
   if (e.code) return msg::event_xid(*e.code, meaning_of_xid(*e.code));
   return msg::event_device_error(shorten(printable(e.text), 120),
@@ -191,6 +226,21 @@ Message event_in_words(const IncidentEvent& e, bool dates, std::size_t processes
     case IncidentKind::exception:
       return msg::event_exception(without_stop(shorten(printable(e.text), 220)),
                                   value_if(!e.where.empty(), printable(e.where)));
+    case IncidentKind::error:
+      return msg::event_error(without_stop(shorten(printable(e.text), 220)),
+                              value_if(!e.where.empty(), printable(e.where)), processes);
+    case IncidentKind::peer:
+      return msg::event_peer_lost(value_if(!e.where.empty(), printable(e.where)));
+    case IncidentKind::blocked:
+      return msg::event_blocked(Ns(e.code.value_or(0) * 1'000'000),
+                                value_if(!e.where.empty(), printable(e.where)),
+                                file_system_of(e.where), processes);
+    case IncidentKind::node:
+      return msg::event_node_failed(!contains(e.text, "srun: "));
+    case IncidentKind::not_started:
+      return msg::event_not_started(printable(e.text));
+    case IncidentKind::evicted:
+      return msg::event_evicted(printable(e.text), contains_any(e.text, {"storage", "nodefs"}));
     case IncidentKind::cancelled: {
       const std::size_t due = e.text.find("DUE TO ");
       const std::size_t stars = e.text.find(" ***", due);
@@ -213,10 +263,11 @@ Value who_of(const HangResult& r, const IncidentRow& row) {
   if (!row.ranks.empty()) return row.ranks;
   const Value host = value_if(!e.host.empty(), printable(e.host));
   if (e.kind == IncidentKind::cancelled) return msg::the_job();
+  if (e.kind == IncidentKind::evicted) return msg::a_pod();
   if (stopped_the_launcher(e)) return msg::the_launcher();
   const Value address = value_if(!e.where.empty(), printable(e.where));
   if (is_error_of_switch(e)) return msg::a_switch(host, address);
-  if (is_lost_gpu(e) || (e.kind == IncidentKind::device_error && e.code))
+  if (is_lost_gpu(e) || is_unreached_gpu(e) || (e.kind == IncidentKind::device_error && e.code))
     return msg::a_gpu(host, address);
   // Their hosts may differ.
   if (row.pids.size() > most_listed) return msg::processes(row.pids.size());
@@ -224,7 +275,8 @@ Value who_of(const HangResult& r, const IncidentRow& row) {
   if (e.local_rank) return msg::local_rank_of(*e.local_rank, host);
   if (e.pid.value_or(0) > 0) return msg::process_numbered(*e.pid, host);
   if (e.host.empty()) return msg::unknown_process();
-  const bool of_host = e.kind == IncidentKind::network || e.kind == IncidentKind::device_error;
+  const bool of_host = e.kind == IncidentKind::network || e.kind == IncidentKind::device_error ||
+                       e.kind == IncidentKind::node || e.kind == IncidentKind::not_started;
   return of_host ? msg::host_named(host) : msg::process_on(host);
 }
 
