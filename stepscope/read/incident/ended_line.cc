@@ -171,12 +171,16 @@ std::optional<IncidentEvent> worker_of_ray(std::string_view line) {
 }
 
 // "EI0002: The wait execution of the Notify register times out. Reason: … tag[AllReduce_10.0.0.1…]"
-// of Ascend's HCCL.
+// of Ascend's HCCL, with "remote rank:[24]" of the group and "group:[group_name_1654]" behind it.
 std::optional<IncidentEvent> wait_of_hccl(std::string_view line) {
   if (!contains(line, "The wait execution of the Notify register times out")) return std::nullopt;
   IncidentEvent e{.kind = IncidentKind::timeout, .text = "a collective of HCCL"};
   if (const auto tag = behind(line, "tag["))
     e.text = tag->substr(0, std::min(tag->find_first_of("_]"), tag->size()));
+  if (const auto group = behind(line, "[group:["))
+    e.text += ' ' + std::string(group->substr(0, std::min(group->find(']'), group->size())));
+  if (const auto peer = number_behind(line, "remote rank:["); peer && *peer >= 0)
+    e.where = std::to_string(*peer);
   return e;
 }
 

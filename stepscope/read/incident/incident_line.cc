@@ -187,8 +187,11 @@ std::optional<IncidentEvent> ended_by_signal(std::string_view line) {
 }
 
 // PyTorch's heartbeat monitor (ProcessGroupNCCL.cpp): "…watchdog got stuck for 600 seconds without
-// making progress in monitoring enqueued collectives".
+// making progress in monitoring enqueued collectives"; until PyTorch 2.4 first "Heartbeat monitor
+// timed out!", which names no time.
 std::optional<IncidentEvent> stuck_watchdog(std::string_view line) {
+  if (contains(line, "] Heartbeat monitor timed out! "))
+    return IncidentEvent{.kind = IncidentKind::stuck, .code = 0};
   const auto rest = behind(line, "watchdog got stuck for ");
   if (!rest) return std::nullopt;
   const auto seconds = leading_number<std::int64_t>(*rest);

@@ -376,6 +376,15 @@ void IncidentLog::complete(IncidentEvent& event, const OfLine& of) const {
   for (int i = 0; lost && i < 3 && event.where.empty() && !before.empty(); ++i)
     event.where = address_of_gpu(last_line_of(before));
   if (event.host.empty()) event.host = of.name;
+  if (event.host.empty()) event.host = host_of_syslog(of.text);
+  // A terminal may have wrapped the line of a watchdog; HCCL's error has its rank in front.
+  const std::string_view above = last_line_of(before = of.before);
+  if (event.kind == IncidentKind::stuck && !event.rank && !launcher_rank(of.text))
+    event.rank = launcher_rank(above);
+  if (event.kind == IncidentKind::timeout && !event.rank)
+    if (const auto rank = number_behind(above, " RankID:");
+        rank && *rank >= 0 && *rank < 10'000'000)
+      event.rank = static_cast<int>(*rank);
 }
 
 void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::string where) {

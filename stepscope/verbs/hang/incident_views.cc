@@ -194,11 +194,11 @@ Message event_in_words(const IncidentEvent& e, bool dates, std::size_t processes
       }
       return msg::event_timeout(printable(e.text),
                                 value_if(e.code.has_value(), Ns(e.code.value_or(0) * 1'000'000)),
-                                since);
+                                since, value_if(!e.where.empty(), printable(e.where)));
     }
     case IncidentKind::stuck:
       if (!e.code) return msg::event_no_heartbeat();
-      return msg::event_stuck(Ns(*e.code * 1'000'000), processes);
+      return msg::event_stuck(value_if(*e.code > 0, Ns(*e.code * 1'000'000)), processes);
     case IncidentKind::barrier:
       return msg::event_barrier(printable(e.text));
     case IncidentKind::device_memory:
