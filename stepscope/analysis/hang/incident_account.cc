@@ -29,7 +29,10 @@ bool has_a_reason(const IncidentEvent& e) {
   if (is_abort(e)) return true;
   if (e.kind == IncidentKind::exit) return !signal_of_code(e.code.value_or(0));
   if (e.kind == IncidentKind::signal) return e.code == 15;
-  return e.kind == IncidentKind::cancelled && !contains(e.text, "DUE TO ");
+  // A failure of a task or a host may stand in a line of its own.
+  return e.kind == IncidentKind::cancelled &&
+         (!contains(e.text, "DUE TO ") ||
+          contains_any(e.text, {"DUE TO TASK FAILURE", "DUE TO NODE FAILURE"}));
 }
 
 // Times with and without a year cannot be compared, and go apart.
@@ -68,6 +71,8 @@ std::string row_key(const IncidentEvent& e) {
   key += e.follows ? " follows " : " ";
   key += std::to_string(e.kind == IncidentKind::timeout ? -1 : e.code.value_or(-1)) + ' ';
   switch (e.kind) {
+    case IncidentKind::stuck:
+      return std::string(name_of(e.kind)) + (e.code ? " watchdog" : "");
     case IncidentKind::network:
       return key + e.where + (e.code ? "" : e.text.substr(0, e.text.find_first_of("<0123456789")));
     case IncidentKind::exit:
@@ -110,13 +115,18 @@ std::optional<int> world_of(const CommRecords& records) {
   return sizes.size() == 1 ? std::optional(*sizes.begin()) : std::nullopt;
 }
 
+// A task that a launcher stopped may be one of another step, as that of a tool.
+bool stopped_by_another(const IncidentEvent& e) {
+  return e.follows && e.kind == IncidentKind::signal && e.code == 15;
+}
+
 std::set<int> named_ranks(const CommRecords& records) {
   std::set<int> named;
   for (const CommRank& r : records.ranks)
     if (r.number && (r.has_dump || r.has_log)) named.insert(*r.number);
   for (const auto& [rank, last] : records.incident.last_lines) named.insert(rank);
   for (const IncidentEvent& e : records.incident.events)
-    if (e.rank && e.kind != IncidentKind::absent) named.insert(*e.rank);
+    if (e.rank && e.kind != IncidentKind::absent && !stopped_by_another(e)) named.insert(*e.rank);
   return named;
 }
 
@@ -133,6 +143,26 @@ void add_to(IncidentRow& row, const IncidentEvent& event) {
     row.pids.push_back(*event.pid);
 }
 
+bool is_kill(const IncidentEvent& e) {
+  return (e.kind == IncidentKind::signal && e.code == 9) ||
+         (e.kind == IncidentKind::exit && e.code == 128 + 9);
+}
+
+// An exception of NCCL that names no reason: a warning of NCCL may name it.
+bool is_general(const IncidentEvent& e) {
+  return e.kind == IncidentKind::exception && contains(e.text, "NCCL error") &&
+         contains(e.text, "unhandled system error") && !contains(e.text, "Last error");
+}
+
+// Whether `a` is the reason of `b` wherever the files write it.
+bool is_reason_of(const IncidentEvent& a, const IncidentEvent& b) {
+  if (a.kind == IncidentKind::node && b.kind == IncidentKind::cancelled) return true;
+  if (a.kind == IncidentKind::host_memory && is_kill(b))
+    return a.input == b.input ? !a.pid || !b.pid || a.pid == b.pid : a.pid && a.pid == b.pid;
+  const bool warning = a.kind == IncidentKind::network || a.kind == IncidentKind::shared_memory;
+  return warning && is_general(b) && a.input == b.input;
+}
+
 // What is known of two events: an order by the times, or by the lines of one file.
 bool comparable(const IncidentEvent& a, const IncidentEvent& b) {
   if (a.input == b.input) return true;
@@ -142,8 +172,9 @@ bool comparable(const IncidentEvent& a, const IncidentEvent& b) {
 }
 
 // Requires rows in order.
-void find_cause(const std::vector<IncidentEvent>& events, const std::vector<Order>& orders,
+void find_cause(const CommRecords& records, const std::vector<Order>& orders,
                 IncidentAccount& out) {
+  const std::vector<IncidentEvent>& events = records.incident.events;
   // What comes after a watchdog has given up is no reason of its wait.
   std::optional<Order> given_up;
   for (const IncidentEvent& e : events)
@@ -154,7 +185,11 @@ void find_cause(const std::vector<IncidentEvent>& events, const std::vector<Orde
   for (std::size_t i = 0; i < out.rows.size(); ++i) {
     const std::uint32_t e = out.rows[i].event;
     const bool too_late = given_up && orders[e].group == given_up->group && *given_up < orders[e];
-    if (may_be_cause(events[e]) && !too_late) candidates.push_back(i);
+    // Calls that PyTorch compared are a finding, and not said twice.
+    const bool compared =
+        !records.compared.empty() &&
+        (has_a_reason(events[e]) || contains(events[e].text, "mismatch between collectives"));
+    if (may_be_cause(events[e]) && !too_late && !compared) candidates.push_back(i);
   }
   const auto event_at = [&](std::size_t candidate) -> const IncidentEvent& {
     return events[out.rows[candidates[candidate]].event];
@@ -163,13 +198,21 @@ void find_cause(const std::vector<IncidentEvent>& events, const std::vector<Orde
   const auto explains = [&](std::size_t error, std::size_t end) {
     const IncidentEvent& a = event_at(error);
     const IncidentEvent& b = event_at(end);
-    if (has_a_reason(a)) return false;
+    if (is_reason_of(a, b)) return true;
+    if (has_a_reason(a) || !has_a_reason(b)) return false;
     if (error < end || !comparable(a, b)) return true;
     // A process aborts before the lines of its error have gone through the launcher.
-    return is_abort(b) && a.input == b.input && !(has_own_time(a) && has_own_time(b));
+    return is_abort(b) && a.kind != IncidentKind::signal && a.input == b.input &&
+           !(has_own_time(a) && has_own_time(b));
   };
   const auto explained = [&](std::size_t end) {
-    if (!has_a_reason(event_at(end))) return false;
+    // A process says of its own end before it exits with a code, and before its job is stopped.
+    const bool code = has_a_reason(event_at(end)) && !is_abort(event_at(end));
+    for (std::size_t row = 0; code && row < candidates[end]; ++row) {
+      const IncidentEvent& said = events[out.rows[row].event];
+      if (said.kind == IncidentKind::exception && said.follows && comparable(said, event_at(end)))
+        return true;
+    }
     for (std::size_t error = 0; error < candidates.size(); ++error)
       if (explains(error, end)) return true;
     return false;
@@ -177,7 +220,8 @@ void find_cause(const std::vector<IncidentEvent>& events, const std::vector<Orde
   for (std::size_t c = 0; c < candidates.size() && !out.cause; ++c) {
     if (explained(c)) continue;
     out.cause = candidates[c];
-    out.cause_is_first = true;
+    // The scheduler saw another end before.
+    out.cause_is_first = !contains(event_at(c).text, "DUE TO TASK FAILURE");
     for (std::size_t other = 0; other < candidates.size(); ++other)
       if (!comparable(event_at(c), event_at(other))) out.cause_is_first = false;
   }
@@ -201,12 +245,14 @@ IncidentAccount account_incident(const CommRecords& records, const std::vector<i
     if (fresh || apart) out.rows.push_back({.event = e});
     add_to(out.rows[at->second], event);
   }
-  find_cause(events, orders, out);
+  find_cause(records, orders, out);
   out.world = world_of(records);
   std::set<int> named = named_ranks(records);
   named.insert(seen.begin(), seen.end());
   const int highest = named.empty() ? -1 : *named.rbegin();
   if (out.world && *out.world <= highest) out.world.reset();
+  for (const IncidentEvent& e : events)
+    if (e.rank && stopped_by_another(e)) named.insert(*e.rank);
   constexpr int most = 1 << 20;
   if (!named.empty())
     for (int r = 0; r < std::min(most, out.world.value_or(highest + 1)); ++r)

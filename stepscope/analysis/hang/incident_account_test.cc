@@ -120,5 +120,43 @@ TEST(Incident, NamesRanksWithoutAnyLine) {
   EXPECT_EQ(account_incident(records).world, std::nullopt);
 }
 
+TEST(Incident, AKillForWantOfMemoryIsOneEvent) {
+  CommRecords records;
+  auto& events = records.incident.events;
+  events = {event(IncidentKind::signal, 2, 10), {.kind = IncidentKind::host_memory, .pid = 77}};
+  events[0].code = 9;
+  events[0].pid = 77;
+  events[1].input = 1;
+  events[1].time = WrittenTime{.time = std::chrono::seconds(11)};
+  IncidentAccount account = account_incident(records);
+  ASSERT_TRUE(account.cause);
+  EXPECT_EQ(account.rows[*account.cause].event, 1U);
+  events[1].pid = 78;
+  account = account_incident(records);
+  EXPECT_EQ(account.rows[*account.cause].event, 0U);
+}
+
+TEST(Incident, AWarningOfNcclLeadsOverAnExceptionThatNamesNoReason) {
+  CommRecords records;
+  auto& events = records.incident.events;
+  events = {
+      {.kind = IncidentKind::exception, .text = "NCCL error in: a.cpp, unhandled system error"},
+      {.kind = IncidentKind::network, .text = "Connect to 10.0.0.9<5> failed", .line = 9}};
+  EXPECT_EQ(account_incident(records).cause, 1U);
+  events[0].text += "; Last error: x";
+  EXPECT_EQ(account_incident(records).cause, 0U);
+}
+
+TEST(Incident, ATaskThatALauncherStoppedMakesNoRanksOfTheJob) {
+  CommRecords records;
+  auto& events = records.incident.events;
+  events = {event(IncidentKind::signal, 4, 10)};
+  events[0].code = 15;
+  events[0].follows = true;
+  EXPECT_TRUE(account_incident(records).silent.empty());
+  events.push_back(event(IncidentKind::exit, 2, 9));
+  EXPECT_EQ(account_incident(records).silent, (std::vector<int>{0, 1}));
+}
+
 }  // namespace
 }  // namespace stepscope

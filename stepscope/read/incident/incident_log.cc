@@ -291,8 +291,15 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback 
   std::string_view rest = of.behind;
   for (int i = 0; contains(first, "NCCL error") && i < joined_lines && !rest.empty(); ++i) {
     const std::string_view more = trimmed(plain(one_line(rest)));
-    if (more.empty() || is_exception_line(more) || contains(more, "Exception raised")) break;
-    text += more.starts_with("Last error") ? "; " : text.ends_with(':') ? " " : "; ";
+    if (more.empty() || more.starts_with("```") || contains(more, "Exception raised")) break;
+    // What NCCL says itself leads.
+    const std::size_t name = text.find(": ");
+    if (text.ends_with("Last error:") && name < text.size()) {
+      text.insert(name + 2, std::string(more) + "; ");
+      break;
+    }
+    if (is_exception_line(more)) break;
+    text += "; ";
     text += more;
   }
   // Ray's message has a line break of its own.
