@@ -224,6 +224,13 @@ std::string number_or_dash(const std::optional<std::int64_t>& n, bool from_log) 
   return from_log ? fmt::format("{:x}", *n) : std::to_string(*n);
 }
 
+// Where no file states the size, the highest known rank shows the least that it can be.
+std::string size_text(const RecordedGroup& group, int size) {
+  if (group.places.empty() || group.size > 0 || group.members_recorded)
+    return size > 0 ? std::to_string(size) : "-";
+  return fmt::format("≥ {}", std::max(size, group.places.rbegin()->first + 1));
+}
+
 std::string groups_table(const HangResult& r, std::size_t width) {
   std::vector<Column> columns = {{"group", false, 40}, {"size"},     {"recorded"}, {"calls"},
                                  {"send, recv"},       {"all have"}, {"furthest"}, {"finding"}};
@@ -232,7 +239,7 @@ std::string groups_table(const HangResult& r, std::size_t width) {
     if (g.calls + g.pairs == 0 && !g.furthest) continue;
     if (rows.size() == shown_groups) break;
     const bool from_log = r.records.groups[g.group].from_log;
-    rows.push_back({say(group_in_words(r, g.group)), g.size > 0 ? std::to_string(g.size) : "-",
+    rows.push_back({say(group_in_words(r, g.group)), size_text(r.records.groups[g.group], g.size),
                     std::to_string(g.recorded), std::to_string(g.calls),
                     g.pairs > 0 ? std::to_string(g.pairs) : "-",
                     number_or_dash(g.all_reached, from_log), number_or_dash(g.furthest, from_log),
