@@ -190,7 +190,9 @@ std::string finding_text(const HangResult& r, const HangFinding& f, bool only, s
   const bool absent =
       f.kind == HangKind::missing || f.kind == HangKind::no_record || f.kind == HangKind::waiting;
   const bool pair = f.kind == HangKind::unpaired;
-  const char* label = absent || pair ? "waiting in" : f.instead ? "most ranks call" : "calls";
+  const char* label = absent || pair         ? "waiting in"
+                      : f.instead && !f.tied ? "most ranks call"
+                                             : "calls";
   if (f.call) out += call_line(r, f.group, label, *f.call);
   if (f.instead) out += call_line(r, f.group, absent ? "came last to" : "instead", *f.instead);
   return out;
