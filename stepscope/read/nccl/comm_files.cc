@@ -24,6 +24,8 @@ namespace {
 constexpr std::string_view how_to_name =
     "name dumps of the flight recorder, the output of ranks and launchers, or NCCL's logs";
 
+constexpr std::size_t most_named = 6;
+
 enum class FileKind : std::uint8_t { pickle, json, ras, log };
 
 struct CommFile {
@@ -121,6 +123,7 @@ class FilesReader {
     logs_.settle();
     settle_groups(out_.records);
     drop_quiet_alone();
+    name_unread();
   }
 
  private:
@@ -130,6 +133,18 @@ class FilesReader {
     out_.records.inputs.clear();
     out_.records.incident = {};
     for (Error& error : quiet_) out_.errors.push_back(std::move(error));
+  }
+
+  // Files of a directory with nothing that is read.
+  void name_unread() {
+    if (unread_.empty()) return;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(unread_.size(), most_named); ++i)
+      names += (i > 0 ? ", " : "") + unread_[i];
+    if (unread_.size() > most_named)
+      names += " and " + std::to_string(unread_.size() - most_named) + " more";
+    out_.remarks.push_back("nothing is read of " + names +
+                           ": no line tells of communication or of the end of a process");
   }
 
   [[nodiscard]] bool stopped() const { return stop_ != nullptr && stop_->requested(); }
@@ -244,6 +259,8 @@ class FilesReader {
         out_.records.inputs.push_back(std::move(input));
       } else if (!file.found) {
         out_.errors.push_back(std::move(error));
+      } else {
+        unread_.push_back(file.path.substr(file.path.rfind('/') + 1));
       }
       return;
     }
@@ -256,7 +273,8 @@ class FilesReader {
 
   CommFiles& out_;
   CommLogs logs_;
-  std::vector<Error> quiet_;  // of the logs that are kept for their last line
+  std::vector<std::string> unread_;  // names of files
+  std::vector<Error> quiet_;         // of the logs that are kept for their last line
   const StopFlag* stop_;
 };
 
