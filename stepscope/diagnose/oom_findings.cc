@@ -11,24 +11,56 @@
 namespace stepscope {
 namespace {
 
-std::string_view allocator_variable(const OomMessage& m) {
-  if (m.backend == "HIP") return "PYTORCH_HIP_ALLOC_CONF";
-  if (m.backend == "XPU") return "PYTORCH_ALLOC_CONF";
-  if (m.backend == "NPU") return "PYTORCH_NPU_ALLOC_CONF";
-  return "PYTORCH_CUDA_ALLOC_CONF";
+// The variable with the settings of PyTorch's allocator, and the module that records its history.
+struct TorchDevice {
+  std::string_view backend;
+  std::string_view variable;
+  std::string_view module;
+};
+constexpr std::array<TorchDevice, 4> torch_devices = {
+    {{"HIP", "PYTORCH_HIP_ALLOC_CONF", "torch.cuda"},
+     {"XPU", "PYTORCH_ALLOC_CONF", {}},
+     {"NPU", "PYTORCH_NPU_ALLOC_CONF", "torch_npu.npu"},
+     {{}, "PYTORCH_CUDA_ALLOC_CONF", "torch.cuda"}}};
+
+// What a framework offers against pieces, what it says of its holders and of its share of a device,
+// and how it shards states. Nothing where it has no such thing.
+struct FrameworkAdvice {
+  Message pieces{};
+  Message holders{};
+  Message share{};
+  std::string_view sharding{};
+};
+
+FrameworkAdvice advice_of(const OomMessage& m) {
+  switch (m.framework) {
+    case OomFramework::tensorflow:
+      return {.pieces = msg::let_driver_place(),
+              .holders = msg::profile_with_tensorflow(),
+              .share = msg::let_tensorflow_grow()};
+    case OomFramework::xla:
+      return {.holders = msg::profile_device_memory(), .share = msg::set_share_of_jax()};
+    case OomFramework::paddle:
+      return {.pieces = msg::take_larger_parts(), .holders = msg::ask_peak_of_paddle()};
+    case OomFramework::pytorch: {
+      const auto* const of = std::ranges::find_if(torch_devices, [&](const TorchDevice& d) {
+        return d.backend.empty() || d.backend == m.backend;
+      });
+      return {.pieces = msg::use_expandable_first(of->variable),
+              .holders = of->module.empty() ? Message() : msg::record_history(of->module),
+              .sharding = "ZeRO, FSDP"};
+    }
+    case OomFramework::vllm:
+    case OomFramework::unknown:
+      break;
+  }
+  return {};
 }
 
 // Fragments are a large part of what the allocator has reserved.
 bool much_unallocated(const OomMessage& m) {
   constexpr std::int64_t part = 10;
   return m.unallocated && m.allocated && m.unallocated->value > m.allocated->value / part;
-}
-
-// How the framework shows what holds the memory; nothing where that is not known.
-Message tell_holders(const OomMessage& m) {
-  if (m.backend == "XLA") return msg::profile_device_memory();
-  if (m.backend == "XPU" || m.backend == "HPU" || m.backend == "TensorFlow") return {};
-  return msg::record_history(m.backend == "NPU" ? "torch_npu.npu" : "torch.cuda");
 }
 
 }  // namespace
@@ -66,19 +98,18 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
 
 Messages oom_advice(const OomMessage& m, const OomAccount& a) {
   Messages out;
-  const Message expandable = msg::use_expandable_first(allocator_variable(m));
-  const Message history = tell_holders(m);
-  const bool xla = m.backend == "XLA";
+  const FrameworkAdvice own = advice_of(m);
+  const Message hold_less = msg::hold_less_or_shard(own.sharding);
   switch (a.cause) {
     case OomCause::too_large:
       out = {msg::ask_in_parts()};
       break;
     case OomCause::limited:
-      out = {msg::raise_own_limit(), msg::hold_less_or_shard()};
+      out = {msg::raise_own_limit(), hold_less};
       break;
     case OomCause::fragmented:
-      if (!xla) out = {expandable};
-      if (!much_unallocated(m)) out.push_back(msg::hold_less_or_shard());
+      out = {own.pieces};
+      if (!much_unallocated(m)) out.push_back(hold_less);
       if (a.outside.value > 0) out.push_back(msg::held_outside_too(a.outside));
       break;
     case OomCause::other_process:
@@ -88,26 +119,26 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       out = {msg::look_at_processes()};
       break;
     case OomCause::missing:
-      if (much_unallocated(m)) out.push_back(expandable);
-      out.push_back(msg::hold_less_or_shard());
+      if (much_unallocated(m)) out.push_back(own.pieces);
+      out.push_back(hold_less);
       if (m.private_pools && m.private_pools->value > 0)
         out.push_back(msg::private_pools_hold(m.private_pools));
-      out.push_back(history);
+      out.push_back(own.holders);
       break;
     case OomCause::free_enough:
-      out.push_back(history);
+      out.push_back(own.holders);
       break;
     case OomCause::program:
       if (m.arguments && m.total && *m.arguments > *m.total)
         out = {msg::shard_arguments()};
       else
-        out = {msg::hold_less_or_shard()};
+        out = {hold_less};
       break;
     case OomCause::block:
       out = {msg::ask_in_parts()};
       break;
     case OomCause::unknown:
-      out = {history};
+      out = {own.holders, own.share};
       break;
   }
   if (m.retried) out.push_back(msg::allocator_tries_again());

@@ -18,7 +18,8 @@ std::string first_advice(const OomMessage& m) {
 }
 
 TEST(OomFindings, AdviseExpandableSegmentsFirstWhereTheMemoryIsInPieces) {
-  OomMessage m{.backend = "HIP",
+  OomMessage m{.framework = OomFramework::pytorch,
+               .backend = "HIP",
                .device = 1,
                .request = gib(36),
                .total = gib(80),
@@ -42,7 +43,8 @@ TEST(OomFindings, AdviseExpandableSegmentsFirstWhereTheMemoryIsInPieces) {
 }
 
 TEST(OomFindings, SayWhatPyTorchDoesNotHold) {
-  const OomMessage m{.device = 0,
+  const OomMessage m{.framework = OomFramework::pytorch,
+                     .device = 0,
                      .request = gib(2),
                      .total = gib(80),
                      .free = gib(1),
@@ -59,8 +61,26 @@ TEST(OomFindings, SayWhatPyTorchDoesNotHold) {
 }
 
 TEST(OomFindings, AdviseNoSmallerBatchWhereTheArgumentsAreTooLarge) {
-  const OomMessage m{.backend = "XLA", .total = gib(15), .needed = gib(30), .arguments = gib(16)};
+  const OomMessage m{.framework = OomFramework::xla,
+                     .backend = "XLA",
+                     .total = gib(15),
+                     .needed = gib(30),
+                     .arguments = gib(16)};
   EXPECT_EQ(first_advice(m).substr(0, 27), "Shard parameters and states");
+}
+
+TEST(OomFindings, GiveTheAdviceOfTheFramework) {
+  const auto all = [](OomFramework framework) {
+    const OomMessage m{.framework = framework, .request = gib(1)};
+    std::string out;
+    for (const Message& one : oom_advice(m, account_oom(m))) out += say(one) + '\n';
+    return out;
+  };
+  EXPECT_NE(all(OomFramework::pytorch).find("torch.cuda.memory"), std::string::npos);
+  EXPECT_NE(all(OomFramework::tensorflow).find("TF_FORCE_GPU_ALLOW_GROWTH"), std::string::npos);
+  EXPECT_NE(all(OomFramework::xla).find("XLA_PYTHON_CLIENT_MEM_FRACTION"), std::string::npos);
+  EXPECT_NE(all(OomFramework::paddle).find("paddle.device"), std::string::npos);
+  EXPECT_EQ(all(OomFramework::unknown), "");
 }
 
 TEST(OomFindings, GiveTheCommandThatPredictsTheJobOfTheLog) {

@@ -3,11 +3,14 @@
 // the message does not give are absent.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
@@ -18,7 +21,15 @@ struct OomProcess {
   Bytes bytes{};
 };
 
+// Whose allocator or runtime writes the message, as far as its words show.
+enum class OomFramework : std::uint8_t { unknown, pytorch, tensorflow, xla, paddle, vllm };
+inline constexpr auto oom_framework_names = enum_names<OomFramework::vllm>;
+[[nodiscard]] constexpr std::string_view name_of(OomFramework framework) {
+  return oom_framework_names[static_cast<std::size_t>(framework)];
+}
+
 struct OomMessage {
+  OomFramework framework = OomFramework::unknown;
   std::string backend{};  // "CUDA", "HIP", "XPU", "TensorFlow"; empty if the message names none
   std::optional<int> rank{};
   std::optional<int> device{};

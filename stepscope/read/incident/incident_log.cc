@@ -19,6 +19,7 @@
 #include "stepscope/read/incident/job_arguments.h"
 #include "stepscope/read/incident/kernel_line.h"
 #include "stepscope/read/incident/library_line.h"
+#include "stepscope/read/incident/memory_size.h"
 #include "stepscope/read/incident/oom_line.h"
 #include "stepscope/read/incident/python_frame.h"
 

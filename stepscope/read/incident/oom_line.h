@@ -6,11 +6,9 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "stepscope/base/quantity.h"
 #include "stepscope/event/oom_message.h"
 
 namespace stepscope {
@@ -25,8 +23,5 @@ inline constexpr std::array<std::string_view, 3> more_oom_words = {
 // Whether the message has its request, but ends before the sizes of the device: the rest may stand
 // on the next lines.
 [[nodiscard]] bool is_cut_oom(const OomMessage& message);
-
-// "35.60 GiB", "512.00 MiB", "0 bytes", "1234 bytes", XLA's "15.48G", at the front of `text`.
-[[nodiscard]] std::optional<Bytes> size_at_front(std::string_view text);
 
 }  // namespace stepscope

@@ -134,6 +134,7 @@ TEST(OomLine, OfOtherFrameworksHasItsRequest) {
       "allocate 2.00G (2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory");
   ASSERT_TRUE(driver);
   EXPECT_EQ(driver->backend, "TensorFlow");
+  EXPECT_EQ(driver->framework, OomFramework::tensorflow);
   EXPECT_EQ(driver->request, of(2 * gib));
   EXPECT_TRUE(driver->retried);
   const auto bfc = parse_oom(
@@ -164,6 +165,21 @@ TEST(OomLine, OfOtherFrameworksHasItsRequest) {
   EXPECT_EQ(npu->device, 3);
   EXPECT_EQ(npu->free, of(1.25 * gib));
   EXPECT_EQ(npu->unallocated, of(8 * gib));
+}
+
+TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
+  const auto framework_of = [](const char* line) {
+    const auto m = parse_oom(line);
+    return m ? m->framework : OomFramework::vllm;
+  };
+  EXPECT_EQ(framework_of("CUDA_ERROR_OUT_OF_MEMORY: out of memory"), OomFramework::unknown);
+  EXPECT_EQ(framework_of("RuntimeError: CUDA error: out of memory"), OomFramework::pytorch);
+  EXPECT_EQ(framework_of("W tensorflow/compiler/xla/service/platform_util.cc:240] failed call: "
+                         "CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
+            OomFramework::tensorflow);
+  EXPECT_EQ(framework_of("W external/xla/xla/tsl/framework/bfc_allocator.cc:501] Allocator "
+                         "(GPU_0_bfc) ran out of memory trying to allocate 1.50GiB"),
+            OomFramework::xla);
 }
 
 TEST(OomLine, IsNoneWhereTheWordsAreTalkedAbout) {

@@ -288,6 +288,7 @@ Json messages_json(const MemoryResult& r) {
                    {"cause", name_of(a.cause)},
                    {"rank", value(m.rank)},
                    {"device", value(m.device)},
+                   {"framework", name_of(m.framework)},
                    {"backend", text_or_null(m.backend)},
                    {"request_bytes", optional_size(m.request)},
                    {"device_bytes", optional_size(m.total)},
