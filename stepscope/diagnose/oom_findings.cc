@@ -24,12 +24,13 @@ constexpr std::array<TorchDevice, 4> torch_devices = {
      {{}, "PYTORCH_CUDA_ALLOC_CONF", "torch.cuda"}}};
 
 // What a framework offers against pieces, what it says of its holders and of its share of a device,
-// and how it shards states. Nothing where it has no such thing.
+// how less is held, and how its own limit is raised. Nothing where it has no such thing.
 struct FrameworkAdvice {
   Message pieces{};
   Message holders{};
   Message share{};
-  std::string_view sharding{};
+  Message hold_less = msg::hold_less_or_shard("");
+  Message limit = msg::raise_own_limit();
 };
 
 FrameworkAdvice advice_of(const OomMessage& m) {
@@ -43,12 +44,14 @@ FrameworkAdvice advice_of(const OomMessage& m) {
     case OomFramework::paddle:
       return {.pieces = msg::take_larger_parts(), .holders = msg::ask_peak_of_paddle()};
     case OomFramework::pytorch: {
+      if (m.backend == "MPS")
+        return {.hold_less = msg::hold_less_here(), .limit = msg::raise_limit_of_metal()};
       const auto* const of = std::ranges::find_if(torch_devices, [&](const TorchDevice& d) {
         return d.backend.empty() || d.backend == m.backend;
       });
       return {.pieces = msg::use_expandable_first(of->variable),
               .holders = of->module.empty() ? Message() : msg::record_history(of->module),
-              .sharding = "ZeRO, FSDP"};
+              .hold_less = msg::hold_less_or_shard("ZeRO, FSDP")};
     }
     case OomFramework::vllm:
     case OomFramework::unknown:
@@ -73,6 +76,9 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
     case OomCause::too_large:
       return msg::oom_too_large(place, m.request, m.total);
     case OomCause::limited:
+      if (m.elsewhere)
+        return msg::oom_limit_of_metal(place, m.request, m.allocated, m.elsewhere, m.allowed,
+                                       a.missing);
       return msg::oom_limited(place, m.request, m.allowed);
     case OomCause::fragmented:
       return msg::oom_fragmented(place, m.request, m.unallocated,
@@ -99,17 +105,16 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
 Messages oom_advice(const OomMessage& m, const OomAccount& a) {
   Messages out;
   const FrameworkAdvice own = advice_of(m);
-  const Message hold_less = msg::hold_less_or_shard(own.sharding);
   switch (a.cause) {
     case OomCause::too_large:
       out = {msg::ask_in_parts()};
       break;
     case OomCause::limited:
-      out = {msg::raise_own_limit(), hold_less};
+      out = {own.limit, own.hold_less};
       break;
     case OomCause::fragmented:
       out = {own.pieces};
-      if (!much_unallocated(m)) out.push_back(hold_less);
+      if (!much_unallocated(m)) out.push_back(own.hold_less);
       if (a.outside.value > 0) out.push_back(msg::held_outside_too(a.outside));
       break;
     case OomCause::other_process:
@@ -120,7 +125,7 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       break;
     case OomCause::missing:
       if (much_unallocated(m)) out.push_back(own.pieces);
-      out.push_back(hold_less);
+      out.push_back(own.hold_less);
       if (m.private_pools && m.private_pools->value > 0)
         out.push_back(msg::private_pools_hold(m.private_pools));
       out.push_back(own.holders);
@@ -132,7 +137,7 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       if (m.arguments && m.total && *m.arguments > *m.total)
         out = {msg::shard_arguments()};
       else
-        out = {hold_less};
+        out = {own.hold_less};
       break;
     case OomCause::block:
       out = {msg::ask_in_parts()};

@@ -38,6 +38,7 @@ struct OomMessage {
   std::optional<Bytes> free{};     // of the device, as the driver says
   std::optional<Bytes> allowed{};  // a limit that the program has set
   std::optional<Bytes> allocated{};
+  std::optional<Bytes> elsewhere{};      // by the process outside its allocator (Metal)
   std::optional<Bytes> private_pools{};  // part of `allocated` in pools of CUDA graphs
   std::optional<Bytes> needed{};         // by a whole compiled program (XLA)
   std::optional<Bytes> arguments{};      // part of `needed`: what the program is called with

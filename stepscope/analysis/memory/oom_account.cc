@@ -59,9 +59,8 @@ std::optional<std::size_t> own_process(const OomMessage& m) {
   return own;
 }
 
-}  // namespace
-
-OomAccount account_oom(const OomMessage& m) {
+// Who holds what by the message.
+OomAccount held_by(const OomMessage& m) {
   OomAccount out;
   const auto own = own_process(m);
   std::int64_t largest = -1;
@@ -81,60 +80,88 @@ OomAccount account_oom(const OomMessage& m) {
     out.used = m.processes[*own].bytes;
   else
     out.used = m.allocated;
-  out.outside = held_outside(m, out, stated || own);
-  if (m.needed && m.total && m.needed->value > m.total->value) {
-    out.cause = OomCause::program;
-    out.missing = Bytes{m.needed->value - m.total->value};
-    return out;
-  }
-  if (!m.request) return out;
+  out.own_known = stated || own;
+  out.outside = held_outside(m, out, out.own_known);
+  return out;
+}
+
+bool concludes(OomAccount& out, OomCause cause, std::int64_t missing = 0) {
+  out.cause = cause;
+  out.missing = Bytes{std::max<std::int64_t>(0, missing)};
+  return true;
+}
+
+// Each rule concludes, or leaves the message to the next one.
+
+bool of_compiled_program(const OomMessage& m, OomAccount& out) {
+  if (!m.needed || !m.total || *m.needed <= *m.total) return false;
+  return concludes(out, OomCause::program, m.needed->value - m.total->value);
+}
+
+bool of_one_request(const OomMessage& m, OomAccount& out) {
+  if (!m.request) return true;  // the cause stays unknown
+  if (m.total && *m.request > *m.total)
+    return concludes(out, OomCause::too_large, m.request->value - m.total->value);
+  return m.at_once && *m.request > *m.at_once && concludes(out, OomCause::block);
+}
+
+// Metal's limit counts what PyTorch's allocator does not hold as well.
+bool of_metal_limit(const OomMessage& m, OomAccount& out) {
+  if (!m.elsewhere || !m.allocated || !m.allowed) return false;
+  const std::int64_t over =
+      m.allocated->value + m.elsewhere->value + m.request->value - m.allowed->value;
+  return over > -half_digit(*m.allowed) && concludes(out, OomCause::limited, over);
+}
+
+// What other processes hold is not in the message; less than this is free in any case.
+bool without_free(const OomMessage& m, OomAccount& out) {
+  if (m.free || !m.total || !m.allocated) return false;
+  const std::int64_t most_free = m.total->value - m.allocated->value;
+  out.at_least = m.request->value > most_free;
+  return out.at_least && concludes(out, OomCause::missing, m.request->value - most_free);
+}
+
+// A message before the allocator gives up has the sizes of the device alone.
+bool before_retry(const OomMessage& m, OomAccount& out) {
+  if (!m.retried || !m.free || !m.total || *m.request <= *m.free) return false;
+  out.used = Bytes{m.total->value - m.free->value};
+  return concludes(out, OomCause::missing, m.request->value - m.free->value);
+}
+
+bool of_own_limit(const OomMessage& m, OomAccount& out) {
+  if (!m.allowed || !m.total || *m.allowed >= *m.total) return false;
   const std::int64_t request = m.request->value;
-  if (m.total && request > m.total->value) {
-    out.cause = OomCause::too_large;
-    out.missing = Bytes{request - m.total->value};
-    return out;
-  }
-  if (m.at_once && request > m.at_once->value) {
-    out.cause = OomCause::block;
-    return out;
-  }
-  // What other processes hold is not in the message; less than this is free in any case.
-  if (!m.free && m.total && m.allocated && request > m.total->value - m.allocated->value) {
-    out.cause = OomCause::missing;
-    out.at_least = true;
-    out.missing = Bytes{request - (m.total->value - m.allocated->value)};
-    return out;
-  }
-  const bool xla = m.backend == "XLA";
-  // A message before the allocator gives up has the sizes of the device alone.
-  if (m.retried && m.free && m.total && request > m.free->value) {
-    out.cause = OomCause::missing;
-    out.used = Bytes{m.total->value - m.free->value};
-    out.missing = Bytes{request - m.free->value};
-    return out;
-  }
-  if (!m.free || (!m.allocated && !xla)) return out;
-  const std::int64_t usable = m.free->value + of(m.unallocated);
-  out.missing = Bytes{std::max<std::int64_t>(0, request - usable)};
   const std::int64_t held = of(m.allocated) + of(m.unallocated) + request;
-  const bool limit = m.allowed && m.total && *m.allowed < *m.total &&
-                     held > m.allowed->value - half_digit(*m.allowed);
-  if (limit && (of(m.unallocated) < request || request <= m.free->value)) {
-    out.cause = OomCause::limited;
-    out.missing = Bytes{std::max<std::int64_t>(0, of(m.allocated) + request - m.allowed->value)};
-  } else if (request <= m.free->value) {
-    // XLA counts what is free in its own pool, so that only its pieces are too small.
-    out.cause = xla ? OomCause::fragmented : OomCause::free_enough;
-  } else if (request <= usable) {
-    out.cause = OomCause::fragmented;
-  } else if (out.others.value >= out.missing.value && large_share(out.others, m.total)) {
-    out.cause = OomCause::other_process;
-  } else if (out.outside.value - (stated || own ? 0 : largest_context) >= out.missing.value &&
-             out.outside.value > 0) {
-    out.cause = OomCause::outside;
-  } else {
-    out.cause = OomCause::missing;
-  }
+  const bool over = held > m.allowed->value - half_digit(*m.allowed);
+  return over && (of(m.unallocated) < request || request <= m.free->value) &&
+         concludes(out, OomCause::limited, of(m.allocated) + request - m.allowed->value);
+}
+
+bool of_device(const OomMessage& m, OomAccount& out) {
+  const bool xla = m.framework == OomFramework::xla;
+  if (!m.free || (!m.allocated && !xla)) return false;
+  if (of_own_limit(m, out)) return true;
+  const std::int64_t request = m.request->value;
+  const std::int64_t missing = request - m.free->value - of(m.unallocated);
+  // XLA counts what is free in its own pool, so that only its pieces are too small.
+  if (request <= m.free->value)
+    return concludes(out, xla ? OomCause::fragmented : OomCause::free_enough);
+  if (missing <= 0) return concludes(out, OomCause::fragmented);
+  if (out.others.value >= missing && large_share(out.others, m.total))
+    return concludes(out, OomCause::other_process, missing);
+  const std::int64_t outside = out.outside.value - (out.own_known ? 0 : largest_context);
+  if (out.outside.value > 0 && outside >= missing)
+    return concludes(out, OomCause::outside, missing);
+  return concludes(out, OomCause::missing, missing);
+}
+
+}  // namespace
+
+OomAccount account_oom(const OomMessage& m) {
+  OomAccount out = held_by(m);
+  for (const auto rule :
+       {of_compiled_program, of_one_request, of_metal_limit, without_free, before_retry, of_device})
+    if (rule(m, out)) break;
   return out;
 }
 

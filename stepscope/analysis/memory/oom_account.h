@@ -34,6 +34,7 @@ struct OomAccount {
   Bytes missing{};                  // request − free − unallocated; 0 if that is enough
   bool at_least = false;            // the message does not say what is free
   std::optional<Bytes> used;        // by the process itself, of its allocator or in all
+  bool own_known = false;           // `used` is what the process holds in all
   Bytes others{};                   // held by other processes that the message names
   std::int64_t other_pid = 0;       // of the largest of them
   std::optional<Bytes> reserved{};  // by PyTorch's allocator, if the message has both parts

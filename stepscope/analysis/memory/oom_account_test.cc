@@ -44,12 +44,15 @@ TEST(OomAccount, SaysTheLeastThatIsMissingWhereWhatIsFreeIsNotTold) {
 }
 
 TEST(OomAccount, OfXlaKnowsProgramsAndPieces) {
-  const OomAccount program = account_oom({.backend = "XLA", .total = gib(15), .needed = gib(30)});
+  const OomAccount program =
+      account_oom({.framework = OomFramework::xla, .total = gib(15), .needed = gib(30)});
   EXPECT_EQ(program.cause, OomCause::program);
   EXPECT_EQ(program.missing, gib(15));
-  EXPECT_EQ(account_oom({.backend = "XLA", .request = gib(1), .free = gib(2)}).cause,
+  EXPECT_EQ(account_oom({.framework = OomFramework::xla, .request = gib(1), .free = gib(2)}).cause,
             OomCause::fragmented);
-  EXPECT_EQ(account_oom({.backend = "XLA", .request = gib(3), .free = gib(2)}).missing, gib(1));
+  EXPECT_EQ(
+      account_oom({.framework = OomFramework::xla, .request = gib(3), .free = gib(2)}).missing,
+      gib(1));
 }
 
 TEST(OomAccount, KnowsItsOwnProcessAmongOthers) {
@@ -95,6 +98,18 @@ TEST(OomAccount, KnowsALimitByItsRoundedSize) {
   EXPECT_EQ(account_oom(m).cause, OomCause::limited);
   m.allowed = gib(2);
   EXPECT_EQ(account_oom(m).cause, OomCause::free_enough);
+}
+
+TEST(OomAccount, KnowsTheLimitOfMetalByAllThatItCounts) {
+  OomMessage m{.framework = OomFramework::pytorch, .backend = "MPS", .request = gib(1)};
+  m.allowed = gib(20);
+  m.allocated = gib(8);
+  m.elsewhere = gib(14);
+  const OomAccount over = account_oom(m);
+  EXPECT_EQ(over.cause, OomCause::limited);
+  EXPECT_EQ(over.missing, gib(3));
+  m.elsewhere = gib(2);
+  EXPECT_EQ(account_oom(m).cause, OomCause::unknown);
 }
 
 TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {

@@ -81,9 +81,25 @@ void take_list(std::string_view text, OomMessage& out) {
   if (!reserved) out.unallocated = size_before(list, " cached");
 }
 
+// "MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max allowed:
+// 27.20 GiB). Tried to allocate 292.50 MiB on private pool." Metal counts the other allocations of
+// the process. Older versions of PyTorch write GB for GiB.
+std::optional<OomMessage> of_mps(std::string_view line) {
+  const auto list = behind(line, "MPS backend out of memory (MPS allocated: ");
+  if (!list) return std::nullopt;
+  constexpr SizeUnits units = SizeUnits::binary;
+  return OomMessage{.framework = OomFramework::pytorch,
+                    .backend = "MPS",
+                    .request = size_behind(*list, "Tried to allocate ", units),
+                    .allowed = size_behind(*list, "max allowed: ", units),
+                    .allocated = size_at_front(*list, units),
+                    .elsewhere = size_behind(*list, "other allocations: ", units)};
+}
+
 }  // namespace
 
 std::optional<OomMessage> parse_oom(std::string_view line) {
+  if (auto mps = of_mps(line)) return mps;
   constexpr std::string_view larger = "NOT allocate memory block with size larger than ";  // IPEX
   const std::size_t at = line.find(tried);
   const auto limit = size_behind(line, larger);
@@ -102,6 +118,7 @@ std::optional<OomMessage> parse_oom(std::string_view line) {
 }
 
 bool is_cut_oom(const OomMessage& message) {
+  if (message.backend == "MPS") return !message.request;
   return message.framework == OomFramework::pytorch && message.request && !message.unallocated &&
          !message.at_once && !message.retried;
 }

@@ -20,8 +20,7 @@ inline constexpr std::array<std::string_view, 3> more_oom_words = {
 // Other text may stand around the message. Rank, place and count are not set.
 [[nodiscard]] std::optional<OomMessage> parse_oom(std::string_view line);
 
-// Whether the message has its request, but ends before the sizes of the device: the rest may stand
-// on the next lines.
+// Whether the message ends before its last size: the rest may stand on the next lines.
 [[nodiscard]] bool is_cut_oom(const OomMessage& message);
 
 }  // namespace stepscope

@@ -167,6 +167,26 @@ TEST(OomLine, OfOtherFrameworksHasItsRequest) {
   EXPECT_EQ(npu->unallocated, of(8 * gib));
 }
 
+// aten/src/ATen/mps/MPSAllocator.mm, where GB is 2^30 bytes in older versions.
+TEST(OomLine, OfMetalHasItsThreeSizes) {
+  for (const char* line :
+       {"RuntimeError: MPS backend out of memory (MPS allocated: 6.50 GiB, other allocations: "
+        "12.25 "
+        "GiB, max allowed: 18.50 GiB). Tried to allocate 512.00 MiB on private pool.",
+        "MPS backend out of memory (MPS allocated: 6.50 GB, other allocations: 12.25 GB, max "
+        "allowed: 18.50 GB). Tried to allocate 512.00 MB on shared pool."}) {
+    const auto m = parse_oom(line);
+    ASSERT_TRUE(m) << line;
+    EXPECT_EQ(m->backend, "MPS");
+    EXPECT_EQ(m->allocated, of(6.5 * gib));
+    EXPECT_EQ(m->elsewhere, of(12.25 * gib));
+    EXPECT_EQ(m->allowed, of(18.5 * gib));
+    EXPECT_EQ(m->request, of(512 * mib));
+    EXPECT_FALSE(is_cut_oom(*m));
+  }
+  EXPECT_TRUE(is_cut_oom(*parse_oom("MPS backend out of memory (MPS allocated: 6.50 GB,")));
+}
+
 TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
   const auto framework_of = [](const char* line) {
     const auto m = parse_oom(line);
