@@ -147,6 +147,8 @@ text("oom_free_enough.log", "torch.OutOfMemoryError: XPU out of memory. Tried to
 text("oom_compiled.log", "XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. "
      "Used 30.00G of 15.50G hbm. Exceeded hbm capacity by 14.50G.\n\nTotal hbm usage >= 30.52G:\n    reserved        530.00M \n"
      "    program          14.00G \n    arguments        16.00G \n")
+text("oom_without_text.log", "Traceback (most recent call last):\n  File \"/job/draw.py\", line 7, in <module>\n    y = model(x)\n"
+     "torch.OutOfMemoryError: Allocation on device \n")
 text("oom_of_metal.log", "RuntimeError: MPS backend out of memory (MPS allocated: 6.50 GB, other allocations: 12.00 GB, max allowed: 18.25 GB). "
      "Tried to allocate 512.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit.\n")
 text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M free. "

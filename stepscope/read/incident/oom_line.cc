@@ -7,6 +7,7 @@
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/incident/framework_oom.h"
+#include "stepscope/read/incident/launcher_prefix.h"
 #include "stepscope/read/incident/memory_size.h"
 
 namespace stepscope {
@@ -96,6 +97,16 @@ std::optional<OomMessage> of_mps(std::string_view line) {
                     .elsewhere = size_behind(*list, "other allocations: ", units)};
 }
 
+// "torch.OutOfMemoryError: Allocation on device" of other allocators, and the error without text.
+// The name within a line is that of code.
+std::optional<OomMessage> of_bare_error(std::string_view line) {
+  const std::string_view text = trimmed(without_launcher(line));
+  for (const std::string_view name : {"torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError"})
+    if (text.starts_with(name) && (text == name || text[name.size()] == ':'))
+      return OomMessage{.framework = OomFramework::pytorch};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<OomMessage> parse_oom(std::string_view line) {
@@ -103,7 +114,10 @@ std::optional<OomMessage> parse_oom(std::string_view line) {
   constexpr std::string_view larger = "NOT allocate memory block with size larger than ";  // IPEX
   const std::size_t at = line.find(tried);
   const auto limit = size_behind(line, larger);
-  if (at == std::string_view::npos && !limit) return framework_oom(line);
+  if (at == std::string_view::npos && !limit) {
+    auto other = framework_oom(line);
+    return other ? other : of_bare_error(line);
+  }
   const auto words = behind(line, "Tried to allocate ");
   const auto request = words ? size_at_front(*words) : std::nullopt;
   if (!request) return std::nullopt;

@@ -187,6 +187,20 @@ TEST(OomLine, OfMetalHasItsThreeSizes) {
   EXPECT_TRUE(is_cut_oom(*parse_oom("MPS backend out of memory (MPS allocated: 6.50 GB,")));
 }
 
+TEST(OomLine, MayBeTheNameOfTheErrorAlone) {
+  for (const char* line :
+       {"torch.OutOfMemoryError: Allocation on device ", "torch.cuda.OutOfMemoryError",
+        "[rank3]: torch.OutOfMemoryError: Allocation on device"}) {
+    const auto m = parse_oom(line);
+    ASSERT_TRUE(m) << line;
+    EXPECT_EQ(m->framework, OomFramework::pytorch);
+    EXPECT_FALSE(is_cut_oom(*m));
+  }
+  for (const char* line : {"    except torch.cuda.OutOfMemoryError:",
+                           "raise torch.OutOfMemoryError", "torch.OutOfMemoryError is raised then"})
+    EXPECT_FALSE(parse_oom(line)) << line;
+}
+
 TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
   const auto framework_of = [](const char* line) {
     const auto m = parse_oom(line);
