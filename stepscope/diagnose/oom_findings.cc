@@ -126,6 +126,8 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
     case OomCause::missing:
       if (much_unallocated(m)) out.push_back(own.pieces);
       out.push_back(own.hold_less);
+      // Paddle does not say what of its memory is unused.
+      if (m.framework == OomFramework::paddle) out.push_back(own.pieces);
       if (m.private_pools && m.private_pools->value > 0)
         out.push_back(msg::private_pools_hold(m.private_pools));
       out.push_back(own.holders);

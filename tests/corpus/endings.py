@@ -149,6 +149,8 @@ text("oom_compiled.log", "XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile p
      "    program          14.00G \n    arguments        16.00G \n")
 text("oom_without_text.log", "Traceback (most recent call last):\n  File \"/job/draw.py\", line 7, in <module>\n    y = model(x)\n"
      "torch.OutOfMemoryError: Allocation on device \n")
+text("oom_of_paddle.log", "ResourceExhaustedError:\n\nOut of memory error on GPU 1. Cannot allocate 2.500000GB memory on GPU 1, 13.250000GB "
+     "memory has been allocated and available memory is only 1.500000GB.\n\nPlease check whether there is any other process using GPU 1.\n")
 text("oom_of_metal.log", "RuntimeError: MPS backend out of memory (MPS allocated: 6.50 GB, other allocations: 12.00 GB, max allowed: 18.25 GB). "
      "Tried to allocate 512.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit.\n")
 text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M free. "

@@ -75,6 +75,21 @@ std::optional<OomMessage> of_gaudi(std::string_view line) {
   return OomMessage{.backend = "HPU", .request = Bytes{*size}};
 }
 
+// "Out of memory error on GPU 0. Cannot allocate 3.621826GB memory on GPU 0, 21.184814GB memory has
+// been allocated and available memory is only 2.814575GB." of Paddle, whose GB are 2^30 bytes.
+std::optional<OomMessage> of_paddle(std::string_view line) {
+  constexpr SizeUnits units = SizeUnits::binary;
+  const auto request = size_behind(line, "Cannot allocate ", units);
+  const auto place = behind(line, "ut of memory error on ");
+  if (!request || !place) return std::nullopt;
+  OomMessage out{.framework = OomFramework::paddle, .backend = "Paddle", .request = request};
+  if (const std::size_t blank = place->find(' '); blank != std::string_view::npos)
+    out.device = leading_number<int>(place->substr(blank + 1));
+  if (const auto sizes = behind(*place, ", ")) out.allocated = size_at_front(*sizes, units);
+  out.free = size_behind(*place, "available memory is only ", units);
+  return out;
+}
+
 // Errors of the driver and its libraries, which name no sizes.
 struct UnsizedOom {
   std::string_view text;
@@ -126,7 +141,8 @@ std::optional<OomMessage> of_xla(std::string_view line) {
 }  // namespace
 
 std::optional<OomMessage> framework_oom(std::string_view line) {
-  for (const auto& of : {of_mapping, of_bfc, of_gaudi, of_library, of_driver, of_program, of_xla})
+  for (const auto& of :
+       {of_mapping, of_bfc, of_paddle, of_gaudi, of_library, of_driver, of_program, of_xla})
     if (auto message = of(line)) return message;
   return std::nullopt;
 }

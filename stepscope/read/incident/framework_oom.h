@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Out-of-memory messages other than those of PyTorch's allocator: errors of CUDA, HIP and XPU
-// without sizes, allocators of TensorFlow, XLA and Gaudi.
+// without sizes, allocators of TensorFlow, XLA, Paddle and Gaudi.
 #pragma once
 
 #include <optional>

@@ -201,6 +201,25 @@ TEST(OomLine, MayBeTheNameOfTheErrorAlone) {
     EXPECT_FALSE(parse_oom(line)) << line;
 }
 
+// paddle/phi/core/memory/allocation/cuda_allocator.cc, where GB is 2^30 bytes.
+TEST(OomLine, OfPaddleHasWhatIsAllocatedAndFree) {
+  const auto m = parse_oom(
+      "Out of memory error on GPU 3. Cannot allocate 2.500000GB memory on GPU 3, 13.250000GB "
+      "memory "
+      "has been allocated and available memory is only 512.000000kB.");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->framework, OomFramework::paddle);
+  EXPECT_EQ(m->device, 3);
+  EXPECT_EQ(m->request, of(2.5 * gib));
+  EXPECT_EQ(m->allocated, of(13.25 * gib));
+  EXPECT_EQ(m->free, of(mib / 2));
+  EXPECT_EQ(
+      parse_oom("Out of memory error on GPU 0. Cannot allocate 1.000000MB memory on GPU 0, "
+                "4.000000GB memory has been allocated and available memory is only 0.000000B.")
+          ->free,
+      Bytes{0});
+}
+
 TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
   const auto framework_of = [](const char* line) {
     const auto m = parse_oom(line);
