@@ -34,13 +34,18 @@ struct FrameworkAdvice {
 };
 
 FrameworkAdvice advice_of(const OomMessage& m) {
+  if (m.space == OomSpace::host)
+    return {.hold_less = msg::hold_less_on_host(), .limit = msg::raise_limit_of_host()};
   switch (m.framework) {
     case OomFramework::tensorflow:
       return {.pieces = msg::let_driver_place(),
               .holders = msg::profile_with_tensorflow(),
-              .share = msg::let_tensorflow_grow()};
+              .share = msg::let_tensorflow_grow(),
+              .limit = {}};
     case OomFramework::xla:
-      return {.holders = msg::profile_device_memory(), .share = msg::set_share_of_jax()};
+      return {.holders = msg::profile_device_memory(),
+              .share = msg::set_share_of_jax(),
+              .limit = msg::set_share_of_jax()};
     case OomFramework::paddle:
       return {.pieces = msg::take_larger_parts(), .holders = msg::ask_peak_of_paddle()};
     case OomFramework::pytorch: {
@@ -68,8 +73,15 @@ bool much_unallocated(const OomMessage& m) {
 
 }  // namespace
 
+Message oom_place(const OomMessage& m) {
+  if (m.space == OomSpace::host)
+    return msg::oom_place_of_host(m.rank, m.allocator.ends_with("host_bfc"));
+  if (m.space == OomSpace::unknown) return msg::oom_place_of_allocator(m.rank);
+  return msg::oom_place(m.rank, m.device);
+}
+
 Message oom_sentence(const OomMessage& m, const OomAccount& a) {
-  const Message place = msg::oom_place(m.rank, m.device);
+  const Message place = oom_place(m);
   const auto unsized =
       std::ranges::count_if(m.processes, [](const OomProcess& p) { return p.bytes.value == 0; });
   switch (a.cause) {
@@ -79,8 +91,12 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
       if (m.elsewhere)
         return msg::oom_limit_of_metal(place, m.request, m.allocated, m.elsewhere, m.allowed,
                                        a.missing);
+      if (!m.allocator.empty())
+        return msg::oom_pool_full(place, m.request, m.allocated, m.allowed, m.allocator, a.missing);
       return msg::oom_limited(place, m.request, m.allowed);
     case OomCause::fragmented:
+      if (!m.allocator.empty() && m.allowed)
+        return msg::oom_pool_pieces(place, m.request, m.allocator, m.allocated, m.allowed);
       return msg::oom_fragmented(place, m.request, m.unallocated,
                                  value_if(m.free && m.free->value > 0, m.free));
     case OomCause::other_process:
@@ -111,6 +127,7 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       break;
     case OomCause::limited:
       out = {own.limit, own.hold_less};
+      if (!m.allocator.empty()) out.push_back(own.holders);
       break;
     case OomCause::fragmented:
       out = {own.pieces};

@@ -11,6 +11,8 @@
 
 namespace stepscope {
 
+// "rank 3, device 0", "the host's pinned memory".
+[[nodiscard]] Message oom_place(const OomMessage& message);
 // "Rank 3, device 0 had no room for 20 MB: …".
 [[nodiscard]] Message oom_sentence(const OomMessage& message, const OomAccount& account);
 // What to try, the most promising first.

@@ -151,6 +151,13 @@ text("oom_without_text.log", "Traceback (most recent call last):\n  File \"/job/
      "torch.OutOfMemoryError: Allocation on device \n")
 text("oom_of_paddle.log", "ResourceExhaustedError:\n\nOut of memory error on GPU 1. Cannot allocate 2.500000GB memory on GPU 1, 13.250000GB "
      "memory has been allocated and available memory is only 1.500000GB.\n\nPlease check whether there is any other process using GPU 1.\n")
+text("oom_of_tensor.log", "ResourceExhaustedError: OOM when allocating tensor with shape[64,3,512,512] and type half on "
+     "/job:localhost/replica:0/task:0/device:GPU:1 by allocator GPU_1_bfc\n")
+BFC = ("2026-11-30 09:14:58.1: W tensorflow/core/common_runtime/bfc_allocator.cc:431] Allocator ({}) ran out of memory trying to allocate "
+       "2.00GiB\n2026-11-30 09:14:58.2: I tensorflow/core/common_runtime/bfc_allocator.cc:917] Stats: \nLimit:            {:20}\n"
+       "InUse:            {:20}\nMaxInUse:         {:20}\n")
+text("oom_of_host_pool.log", BFC.format("cuda_host_bfc", 8 << 30, 7 << 30, 8 << 30))
+text("oom_of_full_pool.log", BFC.format("GPU_2_bfc", 16 << 30, 15 << 30, 16 << 30))
 text("oom_of_metal.log", "RuntimeError: MPS backend out of memory (MPS allocated: 6.50 GB, other allocations: 12.00 GB, max allowed: 18.25 GB). "
      "Tried to allocate 512.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit.\n")
 text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M free. "

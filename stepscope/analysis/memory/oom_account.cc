@@ -113,6 +113,13 @@ bool of_metal_limit(const OomMessage& m, OomAccount& out) {
   return over > -half_digit(*m.allowed) && concludes(out, OomCause::limited, over);
 }
 
+// The pool of TensorFlow's and XLA's allocator.
+bool of_pool(const OomMessage& m, OomAccount& out) {
+  if (m.allocator.empty() || !m.allowed || !m.allocated) return false;
+  const std::int64_t missing = m.request->value + m.allocated->value - m.allowed->value;
+  return concludes(out, missing > 0 ? OomCause::limited : OomCause::fragmented, missing);
+}
+
 // What other processes hold is not in the message; less than this is free in any case.
 bool without_free(const OomMessage& m, OomAccount& out) {
   if (m.free || !m.total || !m.allocated) return false;
@@ -157,10 +164,18 @@ bool of_device(const OomMessage& m, OomAccount& out) {
 
 }  // namespace
 
+std::size_t leading_oom(std::span<const OomMessage> messages) {
+  const auto rank_of = [](const OomMessage& m) {
+    return m.retried ? 0 : account_oom(m).cause == OomCause::unknown ? 1 : 2;
+  };
+  const auto leading = std::ranges::max_element(messages, {}, rank_of);
+  return static_cast<std::size_t>(leading - messages.begin());
+}
+
 OomAccount account_oom(const OomMessage& m) {
   OomAccount out = held_by(m);
-  for (const auto rule :
-       {of_compiled_program, of_one_request, of_metal_limit, without_free, before_retry, of_device})
+  for (const auto rule : {of_compiled_program, of_one_request, of_metal_limit, of_pool,
+                          without_free, before_retry, of_device})
     if (rule(m, out)) break;
   return out;
 }

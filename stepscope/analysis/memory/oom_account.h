@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "stepscope/base/enum_names.h"
@@ -47,5 +48,9 @@ struct OomAccount {
 // process that holds what the allocator has reserved, and at most a context more, is taken for
 // the process itself.
 [[nodiscard]] OomAccount account_oom(const OomMessage& message);
+
+// Of several messages (one at least) the one to explain: the first whose cause is known, else the
+// first that its allocator does not try again.
+[[nodiscard]] std::size_t leading_oom(std::span<const OomMessage> messages);
 
 }  // namespace stepscope

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace stepscope {
 namespace {
 
@@ -110,6 +112,26 @@ TEST(OomAccount, KnowsTheLimitOfMetalByAllThatItCounts) {
   EXPECT_EQ(over.missing, gib(3));
   m.elsewhere = gib(2);
   EXPECT_EQ(account_oom(m).cause, OomCause::unknown);
+}
+
+TEST(OomAccount, OfAPoolSaysWhetherItsLimitIsReached) {
+  OomMessage m{.allocator = "GPU_0_bfc", .request = gib(3)};
+  EXPECT_EQ(account_oom(m).cause, OomCause::unknown);
+  m.allowed = gib(20);
+  m.allocated = gib(18);
+  EXPECT_EQ(account_oom(m).cause, OomCause::limited);
+  EXPECT_EQ(account_oom(m).missing, gib(1));
+  m.allocated = gib(9);
+  EXPECT_EQ(account_oom(m).cause, OomCause::fragmented);
+}
+
+TEST(OomAccount, ExplainsTheFirstMessageWhoseCauseIsKnown) {
+  const OomMessage full = message(10, 2, 70, 3);
+  const OomMessage unsized{.request = gib(1)};
+  const OomMessage retried{.request = gib(3), .total = gib(80), .free = gib(1), .retried = true};
+  EXPECT_EQ(leading_oom(std::vector{retried, unsized, full, full}), 2U);
+  EXPECT_EQ(leading_oom(std::vector{retried, unsized}), 1U);
+  EXPECT_EQ(leading_oom(std::vector{retried}), 0U);
 }
 
 TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {

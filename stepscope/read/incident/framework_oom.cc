@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/incident/framework_oom.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -54,6 +56,14 @@ OomMessage of_xla_or_tensorflow(std::string_view line, OomMessage message) {
   return message;
 }
 
+// "GPU_2_bfc" is of device 2; "cuda_host_bfc" and "gpu_host_bfc" hold pinned memory of the host,
+// "cpu" other memory of the host.
+void take_allocator(std::string_view name, OomMessage& out) {
+  out.allocator = name;
+  if (name.ends_with("host_bfc") || name.ends_with("cpu")) out.space = OomSpace::host;
+  if (name.starts_with("GPU_")) out.device = leading_number<int>(name.substr(4));
+}
+
 // "failed to allocate 7.81G (8387559424 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY" of the stream
 // executor, and "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.60GiB" of the BFC
 // allocator, which TensorFlow and XLA share.
@@ -61,10 +71,72 @@ std::optional<OomMessage> of_bfc(std::string_view line) {
   if (contains(line, "from device: ") && contains(line, "ERROR_OUT_OF_MEMORY"))
     if (const auto size = size_behind(line, "failed to allocate "))
       return of_xla_or_tensorflow(line, {.request = size, .retried = true});
-  if (!contains(line, "Allocator (") || contains(line, "this is not a failure"))
-    return std::nullopt;
-  const auto size = size_behind(line, ") ran out of memory trying to allocate ");
-  return size ? std::optional(of_xla_or_tensorflow(line, {.request = size})) : std::nullopt;
+  const auto name = behind(line, "Allocator (");
+  if (!name || contains(line, "this is not a failure")) return std::nullopt;
+  const auto size = size_behind(*name, ") ran out of memory trying to allocate ");
+  if (!size) return std::nullopt;
+  OomMessage out = of_xla_or_tensorflow(line, {.request = size});
+  take_allocator(name->substr(0, name->find(')')), out);
+  return out;
+}
+
+// Bytes of an element by the names of tensorflow::DataTypeString().
+struct TensorType {
+  std::string_view name;
+  std::int64_t bytes;
+};
+constexpr std::array<TensorType, 15> tensor_types = {{{"float", 4},
+                                                      {"half", 2},
+                                                      {"bfloat16", 2},
+                                                      {"double", 8},
+                                                      {"int8", 1},
+                                                      {"int16", 2},
+                                                      {"int32", 4},
+                                                      {"int64", 8},
+                                                      {"uint8", 1},
+                                                      {"uint16", 2},
+                                                      {"uint32", 4},
+                                                      {"uint64", 8},
+                                                      {"bool", 1},
+                                                      {"complex64", 8},
+                                                      {"complex128", 16}}};
+
+// Bytes of "[16,12,512,512] and type float on …"; nothing without a type.
+std::optional<Bytes> tensor_size(std::string_view shape) {
+  const auto type = behind(shape, "] and type ");
+  if (!type || !shape.starts_with('[')) return std::nullopt;
+  const std::string_view name = type->substr(0, type->find(' '));
+  const auto* const of = std::ranges::find(tensor_types, name, &TensorType::name);
+  if (of == tensor_types.end()) return std::nullopt;
+  std::int64_t bytes = of->bytes;
+  for (shape.remove_prefix(1); !shape.starts_with(']'); shape.remove_prefix(shape[0] == ',')) {
+    const auto extent = take_number<std::int64_t>(shape);
+    constexpr std::int64_t most = 1'000'000'000'000'000;
+    if (!extent || *extent < 0 || (*extent > 0 && bytes > most / *extent)) return std::nullopt;
+    bytes *= *extent;
+    if (!shape.starts_with(',') && !shape.starts_with(']')) return std::nullopt;
+  }
+  return Bytes{bytes};
+}
+
+// "ResourceExhaustedError: OOM when allocating tensor with shape[16,12,512,512] and type float on
+// /job:localhost/replica:0/task:0/device:GPU:2 by allocator GPU_2_bfc".
+std::optional<OomMessage> of_tensor(std::string_view line) {
+  const auto shape = behind(line, "OOM when allocating tensor with shape");
+  if (!shape) return std::nullopt;
+  OomMessage out{.framework = OomFramework::tensorflow,
+                 .backend = "TensorFlow",
+                 .request = tensor_size(*shape)};
+  if (const auto name = behind(*shape, " by allocator "))
+    take_allocator(
+        name->substr(0, name->find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                "abcdefghijklmnopqrstuvwxyz_0123456789")),
+        out);
+  if (out.allocator.empty() && !contains(*shape, "/device:")) out.space = OomSpace::unknown;
+  if (const auto device = number_behind(*shape, "/device:GPU:");
+      device && out.space == OomSpace::device && *device >= 0 && *device < 1'000'000)
+    out.device = static_cast<int>(*device);
+  return out;
 }
 
 // "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::268435456
@@ -138,13 +210,38 @@ std::optional<OomMessage> of_xla(std::string_view line) {
   return out.request ? std::optional(out) : std::nullopt;
 }
 
+std::optional<std::int64_t> number_behind_blanks(std::string_view line, std::string_view key) {
+  const auto rest = behind(line, key);
+  return rest ? number_of<std::int64_t>(trimmed(*rest)) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<OomMessage> framework_oom(std::string_view line) {
-  for (const auto& of :
-       {of_mapping, of_bfc, of_paddle, of_gaudi, of_library, of_driver, of_program, of_xla})
+  for (const auto& of : {of_mapping, of_bfc, of_tensor, of_paddle, of_gaudi, of_library, of_driver,
+                         of_program, of_xla})
     if (auto message = of(line)) return message;
   return std::nullopt;
+}
+
+std::optional<BfcStats> bfc_stats(std::string_view line, std::string_view behind_it) {
+  const auto limit = line.starts_with("Limit: ") ? number_behind_blanks(line, ":") : std::nullopt;
+  const std::string_view next = behind_it.substr(0, behind_it.find('\n'));
+  const auto in_use =
+      limit && next.starts_with("InUse: ") ? number_behind_blanks(next, ":") : std::nullopt;
+  if (!in_use || *limit <= 0 || *in_use < 0) return std::nullopt;
+  return BfcStats{.limit = Bytes{*limit}, .in_use = Bytes{*in_use}};
+}
+
+bool lacks(const BfcStats& stats, const std::optional<Bytes>& request) {
+  return request && request->value > stats.limit.value - stats.in_use.value;
+}
+
+bool give_stats(OomMessage& message, const BfcStats& stats) {
+  if (message.allocator.empty() || message.allowed) return false;
+  message.allowed = stats.limit;
+  message.allocated = stats.in_use;
+  return true;
 }
 
 }  // namespace stepscope

@@ -6,11 +6,25 @@
 #include <optional>
 #include <string_view>
 
+#include "stepscope/base/quantity.h"
 #include "stepscope/event/oom_message.h"
 
 namespace stepscope {
 
 // Other text may stand around the message.
 [[nodiscard]] std::optional<OomMessage> framework_oom(std::string_view line);
+
+// What an allocator of TensorFlow or XLA says of itself behind "Stats:", on lines of their own:
+// "Limit: 68719476736", "InUse: 68719476736".
+struct BfcStats {
+  Bytes limit{};
+  Bytes in_use{};
+};
+// Of the line with the limit, and those behind it.
+[[nodiscard]] std::optional<BfcStats> bfc_stats(std::string_view line, std::string_view behind);
+// Whether the request does not fit below the limit.
+[[nodiscard]] bool lacks(const BfcStats& stats, const std::optional<Bytes>& request);
+// Gives them to a message of such an allocator that has no sizes yet. Returns whether it fits.
+bool give_stats(OomMessage& message, const BfcStats& stats);
 
 }  // namespace stepscope

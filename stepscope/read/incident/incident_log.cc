@@ -14,12 +14,12 @@
 #include "stepscope/read/incident/device_line.h"
 #include "stepscope/read/incident/ended_line.h"
 #include "stepscope/read/incident/event_words.h"
+#include "stepscope/read/incident/framework_oom.h"
 #include "stepscope/read/incident/horovod_stall.h"
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/job_arguments.h"
 #include "stepscope/read/incident/kernel_line.h"
 #include "stepscope/read/incident/library_line.h"
-#include "stepscope/read/incident/memory_size.h"
 #include "stepscope/read/incident/oom_line.h"
 #include "stepscope/read/incident/python_frame.h"
 
@@ -95,6 +95,8 @@ void IncidentLog::begin(std::uint32_t input, std::string_view path) {
   names_.clear();
   joined_until_ = 0;
   known_.clear();
+  last_oom_.reset();
+  stats_.reset();
 }
 
 bool IncidentLog::end() {
@@ -222,6 +224,7 @@ void IncidentLog::line(const OfLine& of) {
     watchdog(of);
     return;
   }
+  if (allocator_stats(of)) return;
   if (auto oom = parse_oom(of.text)) {
     out_of_memory(std::move(*oom), of, place_before(of).value_or(std::string()));
     return;
@@ -396,34 +399,8 @@ void IncidentLog::complete(IncidentEvent& event, const OfLine& of) const {
 }
 
 void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::string where) {
-  // A terminal or a page may have cut the message into lines.
-  if (is_cut_oom(message)) {
-    std::string joined(of.text);
-    std::string_view rest = of.behind;
-    for (int i = 0; i < joined_lines && !rest.empty(); ++i) {
-      const std::string_view more = trimmed(plain(one_line(rest)));
-      if (more.empty() || !contains_any(more, {"GPU", "free", "allocat", "capacity", "in use",
-                                               "reserved", "of which", "Process", "PyTorch"}))
-        break;
-      joined += ' ';
-      joined += more;
-      auto whole = parse_oom(joined);
-      if (!whole) break;
-      const bool cut = is_cut_oom(*whole);
-      message = std::move(*whole);
-      if (!cut) break;
-    }
-  }
-  // XLA lists what the program takes: "    arguments        15.90G".
-  std::string_view list = of.behind;
-  for (int i = 0; message.needed && i < joined_lines && !list.empty(); ++i) {
-    const std::string_view row = trimmed(plain(one_line(list)));
-    if (row.starts_with("arguments "))
-      message.arguments =
-          size_at_front(row.substr(row.find_first_of("0123456789") == std::string_view::npos
-                                       ? row.size()
-                                       : row.find_first_of("0123456789")));
-  }
+  message = whole_oom(std::move(message), of.text, of.behind,
+                      [&](std::string_view one) { return plain(one); });
   message.where = where;
   message.input = input_;
   message.line = of.number;
@@ -434,6 +411,7 @@ void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::strin
            m.request == message.request && m.free == message.free && m.needed == message.needed &&
            m.allocated == message.allocated;
   });
+  last_oom_ = static_cast<std::size_t>(same - into_.ooms.begin());
   if (same != into_.ooms.end()) {
     ++same->times;
     if (same->where.empty()) same->where = std::move(where);
@@ -444,12 +422,27 @@ void IncidentLog::out_of_memory(OomMessage message, const OfLine& of, std::strin
   if (message.request) e.code = message.request->value;
   e.text = cut_text(without_launcher(of.text));
   e.where = std::move(where);
-  // An allocator that tries again ends nothing.
-  if (message.retried)
+  // An allocator that tries again ends nothing, and memory of the host is not that of a device.
+  const bool of_device = message.space == OomSpace::device;
+  if (!of_device) e.kind = IncidentKind::exception;
+  if (message.retried || (!of_device && !is_exception_line(without_launcher(of.text))))
     ++found_;
   else
     add(std::move(e), of);
+  // A log whose beginning is cut may have the sizes of an allocator before its name.
+  if (stats_ && lacks(*stats_, message.request) && give_stats(message, *stats_)) stats_.reset();
   if (into_.ooms.size() < most_ooms_kept) into_.ooms.push_back(std::move(message));
+}
+
+// What an allocator writes about itself behind its message.
+bool IncidentLog::allocator_stats(const OfLine& of) {
+  const auto stats = bfc_stats(of.text, of.behind);
+  if (!stats) return false;
+  if (!last_oom_)
+    stats_ = stats;
+  else if (*last_oom_ < into_.ooms.size())
+    (void)give_stats(into_.ooms[*last_oom_], *stats);
+  return true;
 }
 
 void IncidentLog::watchdog(const OfLine& of) {

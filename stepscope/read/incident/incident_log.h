@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stepscope/event/incident.h"
+#include "stepscope/read/incident/framework_oom.h"
 #include "stepscope/read/incident/launcher_prefix.h"
 
 namespace stepscope {
@@ -58,6 +59,7 @@ class IncidentLog {
   void traceback_line(const OfLine& of, Traceback& open, bool& done);
   void watchdog(const OfLine& of);
   void out_of_memory(OomMessage message, const OfLine& of, std::string where);
+  [[nodiscard]] bool allocator_stats(const OfLine& of);
   void exception(const OfLine& of, std::string_view first, Traceback open);
   [[nodiscard]] bool exception_alone(const OfLine& of);
   [[nodiscard]] std::optional<int> reason_of_cann(const OfLine& of, std::string& text);
@@ -82,6 +84,8 @@ class IncidentLog {
   std::optional<WrittenTime> latest_;
   LauncherNames names_{};
   std::uint64_t joined_until_ = 0;  // line; what CANN writes before it belongs to an exception
+  std::optional<std::size_t> last_oom_{};                  // of this file
+  std::optional<BfcStats> stats_{};                        // before the first of them
   std::map<std::string, Traceback, std::less<>> open_;     // by writer
   std::map<std::string, std::size_t, std::less<>> known_;  // event → its index
 };

@@ -468,5 +468,22 @@ TEST(IncidentLog, HasTheRankInANameOfAFile) {
   EXPECT_EQ(rank_in_file_name("ranks.txt"), std::nullopt);
 }
 
+TEST(IncidentLog, GivesTheSizesOfAnAllocatorToItsMessage) {
+  const Incident behind = incident_in(
+      "W tensorflow/bfc_allocator.cc:1] Allocator (GPU_1_bfc) ran out of memory trying to allocate "
+      "2.00GiB\nI tensorflow/bfc_allocator.cc:2] Stats: \nLimit:            10737418240\n"
+      "InUse:             9663676416\n");
+  ASSERT_EQ(behind.ooms.size(), 1U);
+  EXPECT_EQ(behind.ooms[0].device, 1);
+  EXPECT_EQ(behind.ooms[0].allowed, Bytes{10737418240});
+  EXPECT_EQ(behind.ooms[0].allocated, Bytes{9663676416});
+  const Incident before = incident_in(
+      "Limit:            10737418240\nInUse:            10737418240\n"
+      "Allocator (cuda_host_bfc) ran out of memory trying to allocate 2.00GiB\n");
+  ASSERT_EQ(before.ooms.size(), 1U);
+  EXPECT_EQ(before.ooms[0].allowed, Bytes{10737418240});
+  EXPECT_TRUE(before.events.empty());  // memory of the host
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -2,6 +2,8 @@
 #include "stepscope/read/incident/oom_line.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
@@ -13,6 +15,7 @@
 namespace stepscope {
 namespace {
 
+constexpr int lines_of_message = 6;
 constexpr std::string_view tried = "ut of memory. Tried to allocate ";
 
 // "CUDA" of "torch.OutOfMemoryError: CUDA out of memory. Tried …".
@@ -135,6 +138,35 @@ bool is_cut_oom(const OomMessage& message) {
   if (message.backend == "MPS") return !message.request;
   return message.framework == OomFramework::pytorch && message.request && !message.unallocated &&
          !message.at_once && !message.retried;
+}
+
+OomMessage whole_oom(OomMessage message, std::string_view line, std::string_view behind_it,
+                     const std::function<std::string_view(std::string_view)>& plain) {
+  const auto next_of = [&](std::string_view& rest) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view one = trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return trimmed(plain(one));
+  };
+  std::string joined(line);
+  std::string_view rest = behind_it;
+  for (int i = 0; i < lines_of_message && is_cut_oom(message) && !rest.empty(); ++i) {
+    const std::string_view more = next_of(rest);
+    if (more.empty() || !contains_any(more, {"GPU", "free", "allocat", "capacity", "in use",
+                                             "reserved", "of which", "Process", "PyTorch"}))
+      break;
+    joined += ' ';
+    joined += more;
+    auto whole = parse_oom(joined);
+    if (!whole) break;
+    message = std::move(*whole);
+  }
+  // "    arguments        15.90G" of a compiled program.
+  rest = behind_it;
+  for (int i = 0; i < lines_of_message && message.needed && !rest.empty(); ++i)
+    if (const std::string_view row = next_of(rest); row.starts_with("arguments "))
+      message.arguments = size_at_front(trimmed(row.substr(10)));
+  return message;
 }
 
 }  // namespace stepscope

@@ -220,6 +220,31 @@ TEST(OomLine, OfPaddleHasWhatIsAllocatedAndFree) {
       Bytes{0});
 }
 
+TEST(OomLine, OfATensorHasItsBytesAndItsAllocator) {
+  const auto m = parse_oom(
+      "ResourceExhaustedError: OOM when allocating tensor with shape[8,3,1024] and type half on "
+      "/job:localhost/replica:0/task:0/device:GPU:5 by allocator GPU_5_bfc");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->request, Bytes{8 * 3 * 1024 * 2});
+  EXPECT_EQ(m->device, 5);
+  EXPECT_EQ(m->allocator, "GPU_5_bfc");
+  EXPECT_EQ(m->space, OomSpace::device);
+  const auto host = parse_oom(
+      "OOM when allocating tensor with shape[4] and type double on /job:w/device:CPU:0 by "
+      "allocator "
+      "cuda_host_bfc");
+  ASSERT_TRUE(host);
+  EXPECT_EQ(host->space, OomSpace::host);
+  EXPECT_FALSE(host->device);
+  const auto bare = parse_oom("Resource exhausted: OOM when allocating tensor with shape[7,7]");
+  ASSERT_TRUE(bare);
+  EXPECT_FALSE(bare->request);
+  EXPECT_EQ(bare->space, OomSpace::unknown);
+  EXPECT_FALSE(
+      parse_oom("OOM when allocating tensor with shape[9999999999,9999999999] and type float on x")
+          ->request);
+}
+
 TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
   const auto framework_of = [](const char* line) {
     const auto m = parse_oom(line);

@@ -472,7 +472,8 @@ Messages suspects_in_words(const HangResult& r) {
 Messages ooms_in_words(const HangResult& r) {
   Messages out;
   if (r.records.incident.ooms.empty()) return out;
-  const OomMessage& first = r.records.incident.ooms.front();
+  const auto& messages = r.records.incident.ooms;
+  const OomMessage& first = messages[leading_oom(messages)];
   const OomAccount account = account_oom(first);
   out.push_back(oom_sentence(first, account));
   append(out, oom_advice(first, account));

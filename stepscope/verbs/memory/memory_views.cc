@@ -92,7 +92,10 @@ Message printed_sentence(const PrintedMemory& printed) {
 }  // namespace
 
 Message memory_sentence(const MemoryResult& r) {
-  if (!r.ooms.empty()) return oom_sentence(r.ooms.front(), account_oom(r.ooms.front()));
+  if (!r.ooms.empty()) {
+    const OomMessage& leading = r.ooms[leading_oom(r.ooms)];
+    return oom_sentence(leading, account_oom(leading));
+  }
   if (r.snapshots.empty() && !r.printed.empty()) return printed_sentence(r.printed.front());
   const AccountedSnapshot* most = nullptr;
   const DeviceMemoryAccount* device = nullptr;
@@ -288,6 +291,7 @@ Json messages_json(const MemoryResult& r) {
                    {"cause", name_of(a.cause)},
                    {"rank", value(m.rank)},
                    {"device", value(m.device)},
+                   {"space", name_of(m.space)},
                    {"framework", name_of(m.framework)},
                    {"backend", text_or_null(m.backend)},
                    {"request_bytes", optional_size(m.request)},
@@ -462,7 +466,7 @@ constexpr std::size_t shown_ooms = 8;
 // Messages of one reason and size on several ranks stand in one line of the table.
 std::string messages_text(const MemoryResult& r, std::size_t width) {
   if (r.ooms.empty()) return {};
-  const OomMessage& first = r.ooms.front();
+  const OomMessage& first = r.ooms[leading_oom(r.ooms)];
   const OomAccount account = account_oom(first);
   std::string out = wrapped(printable(say_stopped(oom_sentence(first, account))), width);
   for (const Message& advice : oom_advice(first, account))
@@ -476,9 +480,8 @@ std::string messages_text(const MemoryResult& r, std::size_t width) {
   };
   for (const OomMessage& m : r.ooms) {
     if (rows.size() == shown_ooms) break;
-    rows.push_back({say(msg::oom_place(m.rank, m.device)), size(m.request), size(m.free),
-                    size(m.unallocated), size(m.allocated), size(m.total),
-                    m.where.empty() ? "-" : printable(m.where),
+    rows.push_back({say(oom_place(m)), size(m.request), size(m.free), size(m.unallocated),
+                    size(m.allocated), size(m.total), m.where.empty() ? "-" : printable(m.where),
                     file_name(r.logs[m.input]) + ":" + std::to_string(m.line)});
   }
   out += "\nOut-of-memory messages:\n" + text_table({{"where", false, 24},
