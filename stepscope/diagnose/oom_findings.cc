@@ -71,6 +71,11 @@ bool much_unallocated(const OomMessage& m) {
   return m.unallocated && m.allocated && m.unallocated->value > m.allocated->value / part;
 }
 
+// The share of the device that is free, rounded down to hundredths.
+double usable_share(const OomMessage& m) {
+  return m.total->value > 0 ? static_cast<double>(m.free->value * 100 / m.total->value) / 100 : 0;
+}
+
 }  // namespace
 
 Message oom_place(const OomMessage& m) {
@@ -112,6 +117,8 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
     case OomCause::outside:
       return msg::oom_outside(place, m.request, a.reserved, m.total, a.outside,
                               value_if(unsized > 0, unsized));
+    case OomCause::at_start:
+      return msg::oom_at_start(place, m.free, m.total, m.request, a.outside);
     case OomCause::unknown:
       break;
   }
@@ -160,6 +167,9 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       break;
     case OomCause::block:
       out = {msg::ask_in_parts()};
+      break;
+    case OomCause::at_start:
+      out = {msg::lower_share_of_vllm(Digits{usable_share(m)})};
       break;
     case OomCause::unknown:
       out = {own.holders, own.share};

@@ -83,6 +83,19 @@ TEST(OomFindings, GiveTheAdviceOfTheFramework) {
   EXPECT_EQ(all(OomFramework::unknown), "");
 }
 
+TEST(OomFindings, SayWhatWasInUseBeforeVllm) {
+  const OomMessage m{.framework = OomFramework::vllm,
+                     .request = gib(36),
+                     .total = gib(40),
+                     .free = gib(30),
+                     .share = 0.9};
+  EXPECT_EQ(
+      say(oom_sentence(m, account_oom(m))),
+      "A device had 32.2 GB free of 42.9 GB at the start of vLLM, which is set to take 38.7 GB: "
+      "10.7 GB were in use by other processes and contexts");
+  EXPECT_EQ(first_advice(m).substr(0, 36), "Set --gpu-memory-utilization to 0.75");
+}
+
 TEST(OomFindings, GiveTheCommandThatPredictsTheJobOfTheLog) {
   using Settings = std::map<std::string, std::string, std::less<>>;
   EXPECT_EQ(predict_command({{"tensor_model_parallel_size", "2"}}, 8), "");

@@ -105,6 +105,13 @@ bool of_one_request(const OomMessage& m, OomAccount& out) {
   return m.at_once && *m.request > *m.at_once && concludes(out, OomCause::block);
 }
 
+// Before its start a program holds nothing but a context.
+bool of_start(const OomMessage& m, OomAccount& out) {
+  if (!m.share || !m.total || !m.free) return false;
+  out.outside = Bytes{std::max<std::int64_t>(0, m.total->value - m.free->value)};
+  return concludes(out, OomCause::at_start, m.request->value - m.free->value);
+}
+
 // Metal's limit counts what PyTorch's allocator does not hold as well.
 bool of_metal_limit(const OomMessage& m, OomAccount& out) {
   if (!m.elsewhere || !m.allocated || !m.allowed) return false;
@@ -174,7 +181,7 @@ std::size_t leading_oom(std::span<const OomMessage> messages) {
 
 OomAccount account_oom(const OomMessage& m) {
   OomAccount out = held_by(m);
-  for (const auto rule : {of_compiled_program, of_one_request, of_metal_limit, of_pool,
+  for (const auto rule : {of_compiled_program, of_one_request, of_start, of_metal_limit, of_pool,
                           without_free, before_retry, of_device})
     if (rule(m, out)) break;
   return out;

@@ -23,9 +23,10 @@ enum class OomCause : std::uint8_t {
   free_enough,    // the device has more free than was asked for
   program,        // a compiled program takes more than the device
   block,          // the platform gives no allocation of that size
-  outside  // what PyTorch's allocator does not hold, and no process of the message, is enough
+  outside,  // what PyTorch's allocator does not hold, and no process of the message, is enough
+  at_start  // a program that takes a share of the device at its start finds less
 };
-inline constexpr auto oom_cause_names = enum_names<OomCause::outside>;
+inline constexpr auto oom_cause_names = enum_names<OomCause::at_start>;
 [[nodiscard]] constexpr std::string_view name_of(OomCause cause) {
   return oom_cause_names[static_cast<std::size_t>(cause)];
 }
@@ -49,7 +50,7 @@ struct OomAccount {
 // the process itself.
 [[nodiscard]] OomAccount account_oom(const OomMessage& message);
 
-// Of several messages (one at least) the one to explain: the first whose cause is known, else the
+// The one of several messages (one at least) to explain: the first whose cause is known, else the
 // first that its allocator does not try again.
 [[nodiscard]] std::size_t leading_oom(std::span<const OomMessage> messages);
 

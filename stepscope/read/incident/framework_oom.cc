@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -139,6 +140,27 @@ std::optional<OomMessage> of_tensor(std::string_view line) {
   return out;
 }
 
+// "Free memory on device cuda:0 (3.22/4.0 GiB) on startup is less than desired GPU memory
+// utilization (0.9, 3.6 GiB)." of vLLM. Older versions name no device.
+std::optional<OomMessage> of_vllm(std::string_view line) {
+  const auto place = behind(line, "Free memory on device ");
+  const auto set = behind(line, " on startup is less than desired GPU memory utilization (");
+  if (!place || !set) return std::nullopt;
+  auto sizes = behind(*place, "(");
+  const auto free = sizes ? take_number<double>(*sizes) : std::nullopt;
+  if (!free || !sizes->starts_with('/')) return std::nullopt;
+  OomMessage out{.framework = OomFramework::vllm, .backend = "vLLM"};
+  out.total = size_at_front(sizes->substr(1));
+  out.request = size_behind(*set, ", ");
+  out.share = leading_number<double>(*set);
+  const double gib = static_cast<double>(std::int64_t{1} << 30);
+  if (!out.total || !out.request || !out.share || !(*free >= 0 && *free < 1e6)) return std::nullopt;
+  out.free = Bytes{std::llround(*free * gib)};
+  if (const std::size_t colon = place->find(':'); colon < place->find('('))
+    out.device = leading_number<int>(place->substr(colon + 1));
+  return out;
+}
+
 // "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::268435456
 // (256)MB".
 std::optional<OomMessage> of_gaudi(std::string_view line) {
@@ -218,8 +240,8 @@ std::optional<std::int64_t> number_behind_blanks(std::string_view line, std::str
 }  // namespace
 
 std::optional<OomMessage> framework_oom(std::string_view line) {
-  for (const auto& of : {of_mapping, of_bfc, of_tensor, of_paddle, of_gaudi, of_library, of_driver,
-                         of_program, of_xla})
+  for (const auto& of : {of_mapping, of_bfc, of_tensor, of_paddle, of_vllm, of_gaudi, of_library,
+                         of_driver, of_program, of_xla})
     if (auto message = of(line)) return message;
   return std::nullopt;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Out-of-memory messages other than those of PyTorch's allocator: errors of CUDA, HIP and XPU
-// without sizes, allocators of TensorFlow, XLA, Paddle and Gaudi.
+// without sizes, allocators of TensorFlow, XLA, Paddle and Gaudi, and vLLM's start.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct BfcStats {
   Bytes limit{};
   Bytes in_use{};
 };
-// Of the line with the limit, and those behind it.
+// Reads the line with the limit and the next one.
 [[nodiscard]] std::optional<BfcStats> bfc_stats(std::string_view line, std::string_view behind);
 // Whether the request does not fit below the limit.
 [[nodiscard]] bool lacks(const BfcStats& stats, const std::optional<Bytes>& request);

@@ -15,9 +15,13 @@
 namespace stepscope {
 
 // Words of the lines of parse_oom() for which incident_log.cc does not look yet.
-inline constexpr std::array<std::string_view, 5> more_oom_words = {
-    "memory mapping failed with OOM", "PT_DEVMEM Allocation", "OUT_OF_DEVICE_MEMORY",
-    "OOM when allocating tensor", "Limit:         "};
+inline constexpr std::array<std::string_view, 6> more_oom_words = {
+    "memory mapping failed with OOM",
+    "PT_DEVMEM Allocation",
+    "OUT_OF_DEVICE_MEMORY",
+    "OOM when allocating tensor",
+    "Limit:         ",
+    "on startup is less than desired GPU"};
 
 // Other text may stand around the message. Rank, place and count are not set.
 [[nodiscard]] std::optional<OomMessage> parse_oom(std::string_view line);

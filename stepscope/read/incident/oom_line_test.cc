@@ -245,6 +245,22 @@ TEST(OomLine, OfATensorHasItsBytesAndItsAllocator) {
           ->request);
 }
 
+TEST(OomLine, OfVllmHasWhatItFindsAndWhatItIsSetToTake) {
+  const auto m = parse_oom(
+      "(EngineCore_DP0 pid=9) ERROR 11-30 09:14:58 [core.py:718] ValueError: Free memory on device "
+      "cuda:2 (30.50/40.0 GiB) on startup is less than desired GPU memory utilization (0.9, 36.0 "
+      "GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->device, 2);
+  EXPECT_EQ(m->free, of(30.5 * gib));
+  EXPECT_EQ(m->total, of(40 * gib));
+  EXPECT_EQ(m->request, of(36 * gib));
+  EXPECT_EQ(m->share, 0.9);
+  EXPECT_FALSE(parse_oom("Free memory on device (1.0/4.0 GiB) on startup is less than desired GPU "
+                         "memory utilization (0.9, 3.6 GiB).")
+                   ->device);
+}
+
 TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
   const auto framework_of = [](const char* line) {
     const auto m = parse_oom(line);
