@@ -81,6 +81,7 @@ double usable_share(const OomMessage& m) {
 Message oom_place(const OomMessage& m) {
   if (m.space == OomSpace::host)
     return msg::oom_place_of_host(m.rank, m.allocator.ends_with("host_bfc"));
+  if (m.space == OomSpace::chip) return msg::oom_place_on_chip(m.rank, m.allocator);
   if (m.space == OomSpace::unknown) return msg::oom_place_of_allocator(m.rank);
   return msg::oom_place(m.rank, m.device);
 }
@@ -111,6 +112,8 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
     case OomCause::free_enough:
       return msg::oom_free_enough(place, m.request, m.free);
     case OomCause::program:
+      if (m.space == OomSpace::chip)
+        return msg::oom_on_chip(m.allocator, m.needed, m.total, a.missing);
       return msg::oom_program(place, m.needed, m.total, a.missing, m.arguments);
     case OomCause::block:
       return msg::oom_block(place, m.request, m.at_once);
@@ -160,7 +163,9 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       out.push_back(own.holders);
       break;
     case OomCause::program:
-      if (m.arguments && m.total && *m.arguments > *m.total)
+      if (m.space == OomSpace::chip)
+        out = {msg::make_blocks_smaller(m.allocator == "vmem")};
+      else if (m.arguments && m.total && *m.arguments > *m.total)
         out = {msg::shard_arguments()};
       else
         out = {own.hold_less};

@@ -29,7 +29,7 @@ inline constexpr auto oom_framework_names = enum_names<OomFramework::vllm>;
 }
 
 // The memory that had no room.
-enum class OomSpace : std::uint8_t { device, host, unknown };
+enum class OomSpace : std::uint8_t { device, host, chip, unknown };
 inline constexpr auto oom_space_names = enum_names<OomSpace::unknown>;
 [[nodiscard]] constexpr std::string_view name_of(OomSpace space) {
   return oom_space_names[static_cast<std::size_t>(space)];
@@ -39,7 +39,8 @@ struct OomMessage {
   OomFramework framework = OomFramework::unknown;
   std::string backend{};  // "CUDA", "HIP", "XPU", "TensorFlow"; empty if the message names none
   OomSpace space = OomSpace::device;
-  std::string allocator{};  // of TensorFlow and XLA: "GPU_0_bfc", "cuda_host_bfc"
+  std::string allocator{};  // of TensorFlow and XLA: "GPU_0_bfc", "cuda_host_bfc"; XLA's name of a
+                            // memory on the chip: "vmem"
   std::optional<int> rank{};
   std::optional<int> device{};
   std::optional<Bytes> request{};

@@ -160,6 +160,8 @@ text("oom_of_host_pool.log", BFC.format("cuda_host_bfc", 8 << 30, 7 << 30, 8 << 
 text("oom_of_full_pool.log", BFC.format("GPU_2_bfc", 16 << 30, 15 << 30, 16 << 30))
 text("oom_of_vllm.log", "(EngineCore_DP1 pid=9) ERROR 11-30 09:14:58 [core.py:718] ValueError: Free memory on device cuda:1 (30.50/40.0 GiB) "
      "on startup is less than desired GPU memory utilization (0.9, 36.0 GiB). Decrease GPU memory utilization.\n")
+text("oom_on_chip.log", "RuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space vmem. "
+     "Used 20.50M of 16.00M vmem. Exceeded vmem capacity by 4.50M.\n")
 text("oom_of_metal.log", "RuntimeError: MPS backend out of memory (MPS allocated: 6.50 GB, other allocations: 12.00 GB, max allowed: 18.25 GB). "
      "Tried to allocate 512.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit.\n")
 text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M free. "

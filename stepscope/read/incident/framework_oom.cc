@@ -24,6 +24,13 @@ std::optional<OomMessage> of_program(std::string_view line) {
   OomMessage out{
       .framework = OomFramework::xla, .backend = "XLA", .needed = size_behind(*rest, "Used ")};
   out.total = size_behind(*rest, " of ");
+  // Only hbm is the memory of a TPU; kernels work in the others.
+  const std::string_view space = rest->substr(0, rest->find_first_of(". "));
+  constexpr std::array<std::string_view, 4> on_chip = {"vmem", "smem", "cmem", "sflag"};
+  if (std::ranges::find(on_chip, space) != on_chip.end()) {
+    out.space = OomSpace::chip;
+    out.allocator = space;
+  }
   return out.needed && out.total ? std::optional(out) : std::nullopt;
 }
 

@@ -261,6 +261,17 @@ TEST(OomLine, OfVllmHasWhatItFindsAndWhatItIsSetToTake) {
                    ->device);
 }
 
+TEST(OomLine, KnowsMemoryOnTheChipFromThatOfTheDevice) {
+  const auto m = parse_oom(
+      "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space "
+      "vmem. "
+      "Used 20.50M of 16.00M vmem. Exceeded vmem capacity by 4.50M.");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->space, OomSpace::chip);
+  EXPECT_EQ(m->allocator, "vmem");
+  EXPECT_EQ(m->needed, of(20.5 * mib));
+}
+
 TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
   const auto framework_of = [](const char* line) {
     const auto m = parse_oom(line);
