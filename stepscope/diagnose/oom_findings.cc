@@ -122,6 +122,8 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
                               value_if(unsized > 0, unsized));
     case OomCause::at_start:
       return msg::oom_at_start(place, m.free, m.total, m.request, a.outside);
+    case OomCause::context:
+      return msg::oom_no_context(place, m.total);
     case OomCause::unknown:
       break;
   }
@@ -175,6 +177,9 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       break;
     case OomCause::at_start:
       out = {msg::lower_share_of_vllm(Digits{usable_share(m)})};
+      break;
+    case OomCause::context:
+      out = {msg::look_at_processes(), own.share};
       break;
     case OomCause::unknown:
       out = {own.holders, own.share};

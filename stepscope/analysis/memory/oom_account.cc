@@ -98,6 +98,10 @@ bool of_compiled_program(const OomMessage& m, OomAccount& out) {
   return concludes(out, OomCause::program, m.needed->value - m.total->value);
 }
 
+bool of_context(const OomMessage& m, OomAccount& out) {
+  return m.for_context && concludes(out, OomCause::context);
+}
+
 bool of_one_request(const OomMessage& m, OomAccount& out) {
   if (!m.request) return true;  // the cause stays unknown
   if (m.total && *m.request > *m.total)
@@ -181,8 +185,8 @@ std::size_t leading_oom(std::span<const OomMessage> messages) {
 
 OomAccount account_oom(const OomMessage& m) {
   OomAccount out = held_by(m);
-  for (const auto rule : {of_compiled_program, of_one_request, of_start, of_metal_limit, of_pool,
-                          without_free, before_retry, of_device})
+  for (const auto rule : {of_compiled_program, of_context, of_one_request, of_start, of_metal_limit,
+                          of_pool, without_free, before_retry, of_device})
     if (rule(m, out)) break;
   return out;
 }

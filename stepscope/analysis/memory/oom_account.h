@@ -23,10 +23,11 @@ enum class OomCause : std::uint8_t {
   free_enough,    // the device has more free than was asked for
   program,        // a compiled program takes more than the device
   block,          // the platform gives no allocation of that size
-  outside,  // what PyTorch's allocator does not hold, and no process of the message, is enough
-  at_start  // a program that takes a share of the device at its start finds less
+  outside,   // what PyTorch's allocator does not hold, and no process of the message, is enough
+  at_start,  // a program that takes a share of the device at its start finds less
+  context    // there was not even room for a context
 };
-inline constexpr auto oom_cause_names = enum_names<OomCause::at_start>;
+inline constexpr auto oom_cause_names = enum_names<OomCause::context>;
 [[nodiscard]] constexpr std::string_view name_of(OomCause cause) {
   return oom_cause_names[static_cast<std::size_t>(cause)];
 }

@@ -223,6 +223,12 @@ std::optional<OomMessage> of_driver(std::string_view line) {
   OomMessage out{.backend = "CUDA"};
   if (contains_any(line, {"tensorflow/", "external/local_xla/", "external/xla/"}))
     out = of_xla_or_tensorflow(line, std::move(out));
+  out.for_context = contains(line, "cuDevicePrimaryCtxRetain");
+  if (const auto total = number_behind(line, "total memory reported: "); total && *total > 0)
+    out.total = Bytes{*total};
+  if (const auto device = number_behind(line, "device ordinal ");
+      device && *device >= 0 && *device < 1'000'000)
+    out.device = static_cast<int>(*device);
   return out;
 }
 

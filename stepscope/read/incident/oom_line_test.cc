@@ -272,6 +272,18 @@ TEST(OomLine, KnowsMemoryOnTheChipFromThatOfTheDevice) {
   EXPECT_EQ(m->needed, of(20.5 * mib));
 }
 
+TEST(OomLine, OfAContextHasTheMemoryOfTheDevice) {
+  const auto m = parse_oom(
+      "W tensorflow/compiler/xla/service/platform_util.cc:240] failed initializing StreamExecutor "
+      "for "
+      "CUDA device ordinal 3: Internal: failed call to cuDevicePrimaryCtxRetain: "
+      "CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 8589934592");
+  ASSERT_TRUE(m);
+  EXPECT_TRUE(m->for_context);
+  EXPECT_EQ(m->device, 3);
+  EXPECT_EQ(m->total, of(8 * gib));
+}
+
 TEST(OomLine, HasTheFrameworkAsFarAsTheWordsShow) {
   const auto framework_of = [](const char* line) {
     const auto m = parse_oom(line);
