@@ -124,6 +124,9 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
       return msg::oom_at_start(place, m.free, m.total, m.request, a.outside);
     case OomCause::context:
       return msg::oom_no_context(place, m.total);
+    case OomCause::beyond:
+      return msg::oom_beyond(place, m.request, Bytes{m.total->value + a.beyond.value}, a.beyond,
+                             m.total);
     case OomCause::unknown:
       break;
   }
@@ -180,6 +183,9 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       break;
     case OomCause::context:
       out = {msg::look_at_processes(), own.share};
+      break;
+    case OomCause::beyond:
+      out = {own.hold_less, own.holders};
       break;
     case OomCause::unknown:
       out = {own.holders, own.share};

@@ -116,6 +116,16 @@ bool of_start(const OomMessage& m, OomAccount& out) {
   return concludes(out, OomCause::at_start, m.request->value - m.free->value);
 }
 
+// Drivers of Windows and WSL, and managed memory, give memory of the host where the device is full.
+// What is missing is then not known. Sizes are rounded.
+bool of_memory_beyond(const OomMessage& m, OomAccount& out) {
+  if (!m.total || !m.allocated) return false;
+  const std::int64_t held = of(m.allocated) + of(m.unallocated);
+  if (held <= m.total->value + m.total->value / 200) return false;
+  out.beyond = Bytes{held - m.total->value};
+  return concludes(out, OomCause::beyond);
+}
+
 // Metal's limit counts what PyTorch's allocator does not hold as well.
 bool of_metal_limit(const OomMessage& m, OomAccount& out) {
   if (!m.elsewhere || !m.allocated || !m.allowed) return false;
@@ -185,8 +195,9 @@ std::size_t leading_oom(std::span<const OomMessage> messages) {
 
 OomAccount account_oom(const OomMessage& m) {
   OomAccount out = held_by(m);
-  for (const auto rule : {of_compiled_program, of_context, of_one_request, of_start, of_metal_limit,
-                          of_pool, without_free, before_retry, of_device})
+  for (const auto rule :
+       {of_compiled_program, of_context, of_one_request, of_start, of_memory_beyond, of_metal_limit,
+        of_pool, without_free, before_retry, of_device})
     if (rule(m, out)) break;
   return out;
 }

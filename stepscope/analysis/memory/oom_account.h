@@ -25,9 +25,10 @@ enum class OomCause : std::uint8_t {
   block,          // the platform gives no allocation of that size
   outside,   // what PyTorch's allocator does not hold, and no process of the message, is enough
   at_start,  // a program that takes a share of the device at its start finds less
-  context    // there was not even room for a context
+  context,   // there was not even room for a context
+  beyond     // the allocator holds more than the device has, so memory of the host as well
 };
-inline constexpr auto oom_cause_names = enum_names<OomCause::context>;
+inline constexpr auto oom_cause_names = enum_names<OomCause::beyond>;
 [[nodiscard]] constexpr std::string_view name_of(OomCause cause) {
   return oom_cause_names[static_cast<std::size_t>(cause)];
 }
@@ -41,6 +42,7 @@ struct OomAccount {
   Bytes others{};                   // held by other processes that the message names
   std::int64_t other_pid = 0;       // of the largest of them
   std::optional<Bytes> reserved{};  // by PyTorch's allocator, if the message has both parts
+  Bytes beyond{};                   // held in addition to all that the device has
   Bytes outside{};  // of the device, held by no allocator and no process that the message sizes; 0
                     // where a context of this process may be all of it
 };

@@ -134,6 +134,14 @@ TEST(OomAccount, ExplainsTheFirstMessageWhoseCauseIsKnown) {
   EXPECT_EQ(leading_oom(std::vector{retried}), 0U);
 }
 
+TEST(OomAccount, KnowsMemoryOfTheHostByMoreThanTheDeviceHas) {
+  const OomAccount more = account_oom(message(1, 0, 95, 2));
+  EXPECT_EQ(more.cause, OomCause::beyond);
+  EXPECT_EQ(more.beyond, gib(17));
+  EXPECT_EQ(more.missing, Bytes{0});
+  EXPECT_EQ(account_oom(message(1, 0, 79, 0)).cause, OomCause::missing);
+}
+
 TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {
   const OomAccount mapping =
       account_oom({.request = gib(3), .total = gib(80), .free = gib(1), .retried = true});
