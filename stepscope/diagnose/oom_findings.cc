@@ -151,9 +151,11 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       break;
     case OomCause::other_process:
       out = {msg::end_other_processes()};
+      if (a.missing.value == 0) out.push_back(own.pieces);
       break;
     case OomCause::outside:
       out = {msg::look_at_processes()};
+      if (a.missing.value == 0) out.push_back(own.pieces);
       break;
     case OomCause::missing:
       if (much_unallocated(m)) out.push_back(own.pieces);

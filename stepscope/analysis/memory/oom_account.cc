@@ -174,7 +174,13 @@ bool of_device(const OomMessage& m, OomAccount& out) {
   // XLA counts what is free in its own pool, so that only its pieces are too small.
   if (request <= m.free->value)
     return concludes(out, xla ? OomCause::fragmented : OomCause::free_enough);
-  if (missing <= 0) return concludes(out, OomCause::fragmented);
+  // Pieces are not worth a look where something else holds more of the device than the allocator.
+  const bool others_lead = large_share(out.others, m.total) && out.others.value > of(out.reserved);
+  const bool outside_leads = out.outside.value > of(out.reserved);
+  if (missing <= 0)
+    return concludes(out, others_lead     ? OomCause::other_process
+                          : outside_leads ? OomCause::outside
+                                          : OomCause::fragmented);
   if (out.others.value >= missing && large_share(out.others, m.total))
     return concludes(out, OomCause::other_process, missing);
   const std::int64_t outside = out.outside.value - (out.own_known ? 0 : largest_context);

@@ -142,6 +142,15 @@ TEST(OomAccount, KnowsMemoryOfTheHostByMoreThanTheDeviceHas) {
   EXPECT_EQ(account_oom(message(1, 0, 79, 0)).cause, OomCause::missing);
 }
 
+TEST(OomAccount, LeadsWithTheLargestShareWherePiecesWouldBeEnough) {
+  OomMessage m = message(2, 1, 10, 4);
+  EXPECT_EQ(account_oom(m).cause, OomCause::outside);
+  EXPECT_EQ(account_oom(m).outside, gib(65));
+  m.processes = {{.pid = 7, .bytes = gib(60)}};
+  EXPECT_EQ(account_oom(m).cause, OomCause::other_process);
+  EXPECT_EQ(account_oom(message(2, 1, 66, 4)).cause, OomCause::fragmented);
+}
+
 TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {
   const OomAccount mapping =
       account_oom({.request = gib(3), .total = gib(80), .free = gib(1), .retried = true});
