@@ -110,7 +110,7 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
     case OomCause::missing:
       return msg::oom_missing(place, m.request, a.missing, a.used, m.total, a.at_least);
     case OomCause::free_enough:
-      return msg::oom_free_enough(place, m.request, m.free);
+      return msg::oom_free_enough(place, m.request, m.free, a.alone);
     case OomCause::program:
       if (m.space == OomSpace::chip)
         return msg::oom_on_chip(m.allocator, m.needed, m.total, a.missing);
@@ -167,7 +167,7 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
       out.push_back(own.holders);
       break;
     case OomCause::free_enough:
-      out.push_back(own.holders);
+      out.push_back(a.alone ? msg::look_at_driver() : own.holders);
       break;
     case OomCause::program:
       if (m.space == OomSpace::chip)

@@ -166,6 +166,8 @@ text("oom_of_context.log", "W tensorflow/compiler/xla/service/platform_util.cc:2
      "Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 8589934592\n")
 text("oom_beyond.log", OOM.format("1.00 GiB", "0 bytes", "", "100.00 GiB", "3.00 GiB"))
 text("oom_small_pieces.log", OOM.format("512.00 MiB", "256.00 MiB", "", "9.00 GiB", "1.00 GiB"))
+text("oom_alone.log", OOM.format("2.00 MiB", "50.00 GiB", "", "24.00 GiB", "4.50 GiB"))
+text("oom_freed.log", OOM.format("2.00 MiB", "50.00 GiB", "", "10.00 GiB", "4.50 GiB"))
 text("oom_of_metal.log", "RuntimeError: MPS backend out of memory (MPS allocated: 6.50 GB, other allocations: 12.00 GB, max allowed: 18.25 GB). "
      "Tried to allocate 512.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit.\n")
 text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M free. "

@@ -82,7 +82,15 @@ OomAccount held_by(const OomMessage& m) {
     out.used = m.allocated;
   out.own_known = stated || own;
   out.outside = held_outside(m, out, out.own_known);
+  out.alone = is_alone(m, out);
   return out;
+}
+
+// Whether what is in use on the device is what the allocator has, and at most a common context.
+bool is_alone(const OomMessage& m, const OomAccount& a) {
+  constexpr std::int64_t common_context = std::int64_t{3} << 29;
+  if (!m.total || !m.free || !a.reserved || a.others.value > 0) return false;
+  return m.total->value - m.free->value - a.reserved->value <= common_context;
 }
 
 bool concludes(OomAccount& out, OomCause cause, std::int64_t missing = 0) {

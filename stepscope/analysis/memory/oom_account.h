@@ -42,6 +42,7 @@ struct OomAccount {
   Bytes others{};                   // held by other processes that the message names
   std::int64_t other_pid = 0;       // of the largest of them
   std::optional<Bytes> reserved{};  // by PyTorch's allocator, if the message has both parts
+  bool alone = false;               // all that is in use is about what this process holds
   Bytes beyond{};                   // held in addition to all that the device has
   Bytes outside{};  // of the device, held by no allocator and no process that the message sizes; 0
                     // where a context of this process may be all of it

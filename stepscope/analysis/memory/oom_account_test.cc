@@ -151,6 +151,14 @@ TEST(OomAccount, LeadsWithTheLargestShareWherePiecesWouldBeEnough) {
   EXPECT_EQ(account_oom(message(2, 1, 66, 4)).cause, OomCause::fragmented);
 }
 
+TEST(OomAccount, KnowsThatNoOtherProcessHeldTheRoom) {
+  EXPECT_TRUE(account_oom(message(1, 50, 25, 4)).alone);
+  EXPECT_FALSE(account_oom(message(1, 50, 20, 4)).alone);
+  OomMessage m = message(1, 50, 25, 4);
+  m.processes = {{.pid = 7, .bytes = gib(1)}};
+  EXPECT_FALSE(account_oom(m).alone);
+}
+
 TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {
   const OomAccount mapping =
       account_oom({.request = gib(3), .total = gib(80), .free = gib(1), .retried = true});
