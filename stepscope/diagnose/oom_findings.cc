@@ -54,7 +54,8 @@ FrameworkAdvice advice_of(const OomMessage& m) {
       const auto* const of = std::ranges::find_if(torch_devices, [&](const TorchDevice& d) {
         return d.backend.empty() || d.backend == m.backend;
       });
-      return {.pieces = msg::use_expandable_first(of->variable),
+      return {.pieces = msg::use_expandable_first(
+                  m.variable.empty() ? of->variable : std::string_view(m.variable)),
               .holders = of->module.empty() ? Message() : msg::record_history(of->module),
               .hold_less = msg::hold_less_or_shard("ZeRO, FSDP")};
     }
@@ -192,6 +193,11 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
     case OomCause::unknown:
       out = {own.holders, own.share};
       break;
+  }
+  // The contexts alone may be what is missing.
+  if (a.contexts > 0) {
+    const bool enough = m.request && m.free && a.others.value >= m.request->value - m.free->value;
+    out.insert(enough ? out.begin() : out.end(), msg::contexts_of_ranks(a.contexts, a.others));
   }
   if (m.retried) out.push_back(msg::allocator_tries_again());
   std::erase_if(out, [](const Message& message) { return message.empty(); });

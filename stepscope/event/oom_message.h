@@ -57,6 +57,7 @@ struct OomMessage {
   std::optional<Bytes> own{};            // of the process itself, with what is not the allocator's
   std::vector<OomProcess> processes{};   // in a container the process itself may be one of them
   std::optional<double> share{};         // of the device, that vLLM was set to take at its start
+  std::string variable{};                // with the allocator's settings, that the message names
   bool for_context = false;              // what a process makes before it can hold memory there
   bool retried = false;                  // the allocator tries again, with less or after a flush
   std::string where{};                   // "train.py:120", from the traceback

@@ -168,6 +168,9 @@ text("oom_beyond.log", OOM.format("1.00 GiB", "0 bytes", "", "100.00 GiB", "3.00
 text("oom_small_pieces.log", OOM.format("512.00 MiB", "256.00 MiB", "", "9.00 GiB", "1.00 GiB"))
 text("oom_alone.log", OOM.format("2.00 MiB", "50.00 GiB", "", "24.00 GiB", "4.50 GiB"))
 text("oom_freed.log", OOM.format("2.00 MiB", "50.00 GiB", "", "10.00 GiB", "4.50 GiB"))
+text("oom_contexts.log", OOM.format("1.00 GiB", "512.00 MiB", "Process 31 has 420.00 MiB memory in use. Including non-PyTorch memory, this "
+     "process has 77.40 GiB memory in use. Process 32 has 420.00 MiB memory in use. Process 33 has 420.00 MiB memory in use. ", "76.00 GiB",
+     "600.00 MiB").replace("unallocated.", "unallocated. Try setting PYTORCH_ALLOC_CONF=expandable_segments:True."))
 text("oom_of_metal.log", "RuntimeError: MPS backend out of memory (MPS allocated: 6.50 GB, other allocations: 12.00 GB, max allowed: 18.25 GB). "
      "Tried to allocate 512.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit.\n")
 text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.00M. That was not possible. There are 58.00M free. "

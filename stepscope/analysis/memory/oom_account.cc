@@ -59,6 +59,30 @@ std::optional<std::size_t> own_process(const OomMessage& m) {
   return own;
 }
 
+// Other processes of one size, which is that of a context: other ranks, that made one on this
+// device before they chose theirs.
+int contexts_in(const OomMessage& m, std::optional<std::size_t> own) {
+  constexpr std::int64_t common_context = std::int64_t{1} << 30;
+  std::int64_t least = common_context;
+  std::int64_t most = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < m.processes.size(); ++i) {
+    if (own == i) continue;
+    least = std::min(least, m.processes[i].bytes.value);
+    most = std::max(most, m.processes[i].bytes.value);
+    ++count;
+  }
+  const bool alike = least > 0 && most <= common_context && most - least <= least / 10;
+  return alike && count > 1 ? count : 0;
+}
+
+// Whether what is in use on the device is what the allocator has, and at most a common context.
+bool is_alone(const OomMessage& m, const OomAccount& a) {
+  constexpr std::int64_t common_context = std::int64_t{3} << 29;
+  if (!m.total || !m.free || !a.reserved || a.others.value > 0) return false;
+  return m.total->value - m.free->value - a.reserved->value <= common_context;
+}
+
 // Who holds what by the message.
 OomAccount held_by(const OomMessage& m) {
   OomAccount out;
@@ -72,6 +96,7 @@ OomAccount held_by(const OomMessage& m) {
       out.other_pid = m.processes[i].pid;
     }
   }
+  out.contexts = contexts_in(m, own);
   out.reserved = reserved_by(m);
   const auto stated = own_of(m);
   if (stated)
@@ -84,13 +109,6 @@ OomAccount held_by(const OomMessage& m) {
   out.outside = held_outside(m, out, out.own_known);
   out.alone = is_alone(m, out);
   return out;
-}
-
-// Whether what is in use on the device is what the allocator has, and at most a common context.
-bool is_alone(const OomMessage& m, const OomAccount& a) {
-  constexpr std::int64_t common_context = std::int64_t{3} << 29;
-  if (!m.total || !m.free || !a.reserved || a.others.value > 0) return false;
-  return m.total->value - m.free->value - a.reserved->value <= common_context;
 }
 
 bool concludes(OomAccount& out, OomCause cause, std::int64_t missing = 0) {

@@ -41,6 +41,7 @@ struct OomAccount {
   bool own_known = false;           // `used` is what the process holds in all
   Bytes others{};                   // held by other processes that the message names
   std::int64_t other_pid = 0;       // of the largest of them
+  int contexts = 0;                 // other processes that hold as much as a context, two at least
   std::optional<Bytes> reserved{};  // by PyTorch's allocator, if the message has both parts
   bool alone = false;               // all that is in use is about what this process holds
   Bytes beyond{};                   // held in addition to all that the device has

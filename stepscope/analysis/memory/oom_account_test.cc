@@ -159,6 +159,18 @@ TEST(OomAccount, KnowsThatNoOtherProcessHeldTheRoom) {
   EXPECT_FALSE(account_oom(m).alone);
 }
 
+TEST(OomAccount, CountsProcessesThatHoldAContextEach) {
+  const auto mib = [](std::int64_t n) { return Bytes{n << 20}; };
+  OomMessage m = message(2, 1, 74, 2);
+  m.own = gib(77);
+  m.processes = {{.pid = 5, .bytes = mib(500)}, {.pid = 6, .bytes = mib(510)}};
+  EXPECT_EQ(account_oom(m).contexts, 2);
+  m.processes.push_back({.pid = 7, .bytes = mib(90)});  // a desktop
+  EXPECT_EQ(account_oom(m).contexts, 0);
+  m.processes = {{.pid = 5, .bytes = Bytes{0}}, {.pid = 6, .bytes = Bytes{0}}};
+  EXPECT_EQ(account_oom(m).contexts, 0);
+}
+
 TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {
   const OomAccount mapping =
       account_oom({.request = gib(3), .total = gib(80), .free = gib(1), .retried = true});

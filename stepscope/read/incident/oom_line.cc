@@ -28,6 +28,15 @@ std::string backend_before(std::string_view head) {
   return upper ? std::string(word) : std::string();
 }
 
+// "PYTORCH_ALLOC_CONF" of "try setting PYTORCH_ALLOC_CONF=expandable_segments:True".
+std::string variable_in(std::string_view text) {
+  const std::size_t end = text.find("ALLOC_CONF=");
+  const std::size_t begin = text.substr(0, end).rfind("PYTORCH_");
+  if (end == std::string_view::npos || begin == std::string_view::npos || end - begin > 24)
+    return {};
+  return std::string(text.substr(begin, end + 10 - begin));
+}
+
 void take_processes(std::string_view text, OomMessage& out) {
   constexpr std::string_view key = "Process ";
   constexpr std::size_t most = 64;
@@ -131,6 +140,7 @@ std::optional<OomMessage> parse_oom(std::string_view line) {
   const std::string_view rest = *words;
   take_sentences(rest, out);
   if (!out.total) take_list(rest, out);
+  out.variable = variable_in(rest);
   return out;
 }
 
