@@ -177,6 +177,16 @@ text("oom_pieces_xla.log", "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allo
      "Due to fragmentation, the largest contiguous region of free memory is 30.56M.; (0x0x0_HBM0)\n")
 text("oom_xla.log", "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 285212672 bytes.\n")
 
+SUMMARY = ("|===========================================================================|\n"
+           "|                  PyTorch CUDA memory summary, device ID {}                 |\n"
+           "|            CUDA OOMs: {}            |        cudaMalloc retries: {}         |\n"
+           "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n"
+           "| Allocated memory      | {:>7} MB | {:>7} MB |   89299 MB |   88237 MB |\n"
+           "|       from large pool |    1048 MB |    4865 MB |   89263 MB |   88215 MB |\n"
+           "| GPU reserved memory   | {:>7} MB | {:>7} MB |   16924 MB |    4504 MB |\n")
+text("summary_unused.txt", "at the end of the epoch:\n" + SUMMARY.format(1, 2, 3, 2000, 6000, 12000, 14000) + "|       from large pool |   12")
+text("summaries.txt", SUMMARY.format(0, 0, 1, 9000, 15000, 10000, 16000) + SUMMARY.format(1, 0, 0, 4000, 5000, 5000, 6000))
+
 # ---- launchers, schedulers, kernels ------------------------------------------------------------------------------------
 text("torchrun.log", "  time      : 2026-11-30_09:15:01\n  host      : n3\n  rank      : 9 (local_rank: 1)\n"
      "  exitcode  : -11 (pid: 3121)\n")

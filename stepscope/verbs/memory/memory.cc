@@ -27,6 +27,7 @@ LogSays add_log(const std::string& path, const StopFlag* stop, MemoryResult& res
   IncidentLog log(found);
   log.begin(static_cast<std::uint32_t>(result.logs.size()), path);
   PrintedMemoryLines printed;
+  MemorySummaryLines summaries;
   const auto source = open_source(path);
   if (!source) return LogSays::nothing;
   const auto read = for_line_blocks(
@@ -34,14 +35,17 @@ LogSays add_log(const std::string& path, const StopFlag* stop, MemoryResult& res
       [&](std::string_view block) -> Result<Done> {
         log.take(block);
         printed.take(block);
+        summaries.take(block);
         return Done{};
       },
       stop);
   if (!read) return LogSays::nothing;
-  if (found.ooms.empty() && printed.checkpoints.empty())
-    return found.events.empty() ? LogSays::nothing : LogSays::ends;
-  if (!printed.checkpoints.empty())
-    result.printed.push_back({.path = path, .checkpoints = std::move(printed.checkpoints)});
+  const bool tables = !printed.checkpoints.empty() || !summaries.summaries.empty();
+  if (found.ooms.empty() && !tables) return found.events.empty() ? LogSays::nothing : LogSays::ends;
+  if (tables)
+    result.printed.push_back({.path = path,
+                              .checkpoints = std::move(printed.checkpoints),
+                              .summaries = std::move(summaries.summaries)});
   if (found.ooms.empty()) return LogSays::memory;
   result.logs.push_back(path);
   for (OomMessage& message : found.ooms) result.ooms.push_back(std::move(message));

@@ -13,6 +13,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/event/memory_snapshot.h"
 #include "stepscope/event/oom_message.h"
+#include "stepscope/read/memory/memory_summary.h"
 #include "stepscope/read/memory/printed_memory.h"
 #include "stepscope/say/message.h"
 
@@ -21,7 +22,8 @@ namespace stepscope {
 struct MemoryRequest {
   // Pickles of torch.cuda.memory._dump_snapshot, the same as JSON, or pages of
   // torch.cuda._memory_viz, or logs with out-of-memory messages or tables of the allocator's totals
-  // (printed_memory.h), compressed or not. A directory stands for the files in it.
+  // (printed_memory.h, memory_summary.h), compressed or not. A directory stands for the files in
+  // it.
   std::vector<std::string> snapshots{};
 };
 
@@ -34,7 +36,8 @@ struct AccountedSnapshot {
 // The totals that one file prints.
 struct PrintedMemory {
   std::string path{};
-  std::vector<MemoryCheckpoint> checkpoints{};  // one at least
+  std::vector<MemoryCheckpoint> checkpoints{};
+  std::vector<MemorySummary> summaries{};  // one of either at least
 };
 
 struct MemoryResult {

@@ -20,6 +20,7 @@
 #include "stepscope/say/say.h"
 #include "stepscope/say/vocabulary.h"
 #include "stepscope/say/wording.h"
+#include "stepscope/verbs/memory/printed_views.h"
 
 namespace stepscope {
 
@@ -64,32 +65,6 @@ Message device_memory_sentence(const AccountedSnapshot& s, const DeviceMemoryAcc
                  reserved_in_words(peak),
                  d.oom_count > 0 ? msg::allocations_failed(d.oom_count) : Message()});
 }
-
-namespace {
-
-// Peaks are the most since they were reset, so the largest was reached after the line before the
-// first that has it.
-Message printed_sentence(const PrintedMemory& printed) {
-  const std::vector<MemoryCheckpoint>& lines = printed.checkpoints;
-  const auto peak = static_cast<std::size_t>(
-      std::ranges::max_element(lines, {}, &MemoryCheckpoint::peak) - lines.begin());
-  const auto before = peak > 0 ? std::optional(lines[peak - 1].label) : std::nullopt;
-  std::size_t grown = 0;
-  Bytes most{};
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const Bytes growth = lines[i].allocated - lines[i - 1].allocated;
-    if (growth > most) {
-      most = growth;
-      grown = i;
-    }
-  }
-  return joined(msg::sentences,
-                {msg::printed_peak(lines[peak].peak, before, lines[peak].label),
-                 grown > 0 ? msg::printed_growth(most, lines[grown - 1].label, lines[grown].label)
-                           : Message()});
-}
-
-}  // namespace
 
 Message memory_sentence(const MemoryResult& r) {
   if (!r.ooms.empty()) {
@@ -275,10 +250,6 @@ Json settings_json(const AllocatorSettings& a) {
 
 namespace {
 
-Json optional_size(const std::optional<Bytes>& bytes) {
-  return bytes ? value(*bytes) : Json(nullptr);
-}
-
 Json messages_json(const MemoryResult& r) {
   Json out = Json::array();
   for (const OomMessage& m : r.ooms) {
@@ -294,12 +265,12 @@ Json messages_json(const MemoryResult& r) {
                    {"space", name_of(m.space)},
                    {"framework", name_of(m.framework)},
                    {"backend", text_or_null(m.backend)},
-                   {"request_bytes", optional_size(m.request)},
-                   {"device_bytes", optional_size(m.total)},
-                   {"free_bytes", optional_size(m.free)},
-                   {"allowed_bytes", optional_size(m.allowed)},
-                   {"allocated_bytes", optional_size(m.allocated)},
-                   {"unallocated_bytes", optional_size(m.unallocated)},
+                   {"request_bytes", size_or_null(m.request)},
+                   {"device_bytes", size_or_null(m.total)},
+                   {"free_bytes", size_or_null(m.free)},
+                   {"allowed_bytes", size_or_null(m.allowed)},
+                   {"allocated_bytes", size_or_null(m.allocated)},
+                   {"unallocated_bytes", size_or_null(m.unallocated)},
                    {"missing_bytes", value(a.missing)},
                    {"others_bytes", value(a.others)},
                    {"processes", std::move(processes)},
@@ -307,23 +278,6 @@ Json messages_json(const MemoryResult& r) {
                    {"path", r.logs[m.input]},
                    {"line", m.line},
                    {"times", m.times}});
-  }
-  return out;
-}
-
-Json checkpoints_json(const MemoryResult& r) {
-  Json out = Json::array();
-  for (const PrintedMemory& printed : r.printed) {
-    std::optional<Bytes> before;
-    for (const MemoryCheckpoint& c : printed.checkpoints) {
-      out.push_back({{"path", printed.path},
-                     {"label", c.label},
-                     {"allocated_bytes", value(c.allocated)},
-                     {"change_bytes", before ? value(c.allocated - *before) : Json(nullptr)},
-                     {"reserved_bytes", optional_size(c.reserved)},
-                     {"peak_bytes", value(c.peak)}});
-      before = c.allocated;
-    }
   }
   return out;
 }
@@ -350,7 +304,8 @@ Json memory_tree_json(const MemoryResult& r) {
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
           {"messages", messages_json(r)},
-          {"checkpoints", checkpoints_json(r)},
+          {"checkpoints", checkpoints_json(r.printed)},
+          {"summaries", summaries_json(r.printed)},
           {"terms", terms_json({"allocator", "memory_use"})},
           {"warnings", say_all(r.warnings)}};
 }
@@ -499,37 +454,12 @@ std::string messages_text(const MemoryResult& r, std::size_t width) {
 
 }  // namespace
 
-namespace {
-
-std::string printed_text(const PrintedMemory& printed, std::size_t width) {
-  std::string out =
-      file_name(printed.path) + "\n\n" +
-      wrapped(printable(say_stopped(printed_sentence(printed))), width) +
-      wrapped("- " + printable(say_stopped(msg::record_history("torch.cuda"))), width) +
-      "\nTotals:\n";
-  std::vector<std::vector<std::string>> rows;
-  const MemoryCheckpoint* before = nullptr;
-  for (const MemoryCheckpoint& c : printed.checkpoints) {
-    const Bytes change = before != nullptr ? c.allocated - before->allocated : Bytes{};
-    const Bytes size{change.value < 0 ? -change.value : change.value};
-    rows.push_back({printable(c.label), format_bytes(c.allocated),
-                    before == nullptr || change.value == 0
-                        ? "-"
-                        : (change.value < 0 ? "-" : "+") + format_bytes(size),
-                    c.reserved ? format_bytes(*c.reserved) : "-", format_bytes(c.peak)});
-    before = &c;
-  }
-  return out + text_table({{"point", false, 40}, {"allocated"}, {"change"}, {"reserved"}, {"peak"}},
-                          std::move(rows), width);
-}
-
-}  // namespace
-
 std::string memory_text(const MemoryResult& r, const MemoryTextOptions& options) {
   const auto width = static_cast<std::size_t>(options.text.width);
   std::string out = messages_text(r, width);
   for (const PrintedMemory& printed : r.printed)
-    out += (out.empty() ? "" : "\n") + printed_text(printed, width);
+    out +=
+        (out.empty() ? "" : "\n") + file_name(printed.path) + "\n\n" + printed_text(printed, width);
   for (const AccountedSnapshot& s : r.snapshots)
     for (const DeviceMemoryAccount& d : s.account.devices) {
       if (!out.empty()) out += '\n';
