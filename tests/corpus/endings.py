@@ -184,6 +184,11 @@ SUMMARY = ("|===================================================================
            "| Allocated memory      | {:>7} MB | {:>7} MB |   89299 MB |   88237 MB |\n"
            "|       from large pool |    1048 MB |    4865 MB |   89263 MB |   88215 MB |\n"
            "| GPU reserved memory   | {:>7} MB | {:>7} MB |   16924 MB |    4504 MB |\n")
+USAGE = ("[2026-11-30 09:14:58,1] [INFO] [utils.py:802:see_memory_usage] {}\n"
+         "[2026-11-30 09:14:58,1] [INFO] [utils.py:803:see_memory_usage] MA {} GB         Max_MA {} GB         CA {} GB         Max_CA 9 GB \n"
+         "[2026-11-30 09:14:58,1] [INFO] [utils.py:810:see_memory_usage] CPU Virtual Memory:  used = {} GB, percent = 17.1%\n")
+text("usage_of_deepspeed.log", USAGE.format("before forward", 4.0, 4.5, 6.0, 50.0) + USAGE.format("after forward", 7.0, 8.0, 9.0, 50.5) +
+     USAGE.format("after backward", 2.0, 8.5, 9.0, 90.0))
 text("summary_unused.txt", "at the end of the epoch:\n" + SUMMARY.format(1, 2, 3, 2000, 6000, 12000, 14000) + "|       from large pool |   12")
 text("summaries.txt", SUMMARY.format(0, 0, 1, 9000, 15000, 10000, 16000) + SUMMARY.format(1, 0, 0, 4000, 5000, 5000, 6000))
 

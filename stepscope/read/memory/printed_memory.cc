@@ -6,6 +6,8 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/comm_lines/nccl_line.h"
+#include "stepscope/read/incident/memory_size.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
@@ -62,9 +64,38 @@ std::optional<MemoryCheckpoint> checkpoint_of(std::string_view line, MemoryTable
 
 }  // namespace
 
+// A line of see_memory_usage(): the name of a point, its sizes, or the host's memory.
+bool PrintedMemoryLines::usage_line(std::string_view line) {
+  constexpr SizeUnits units = SizeUnits::binary;
+  constexpr std::string_view key = "see_memory_usage] ";
+  const auto said = behind(line, key);
+  const std::string_view text = trimmed(said.value_or(line));
+  if (text.starts_with("MA ") && contains(text, " Max_MA ")) {
+    const auto allocated = size_at_front(text.substr(3), units);
+    const auto peak = size_behind(text, " Max_MA ", units);
+    if (allocated && peak)
+      checkpoints.push_back(
+          {.label = point_.empty() ? "line " + std::to_string(number_) : std::move(point_),
+           .allocated = *allocated,
+           .reserved = size_behind(text, " CA ", units),
+           .peak = *peak});
+    point_.clear();
+    return true;
+  }
+  if (text.starts_with("CPU Virtual Memory:")) {
+    if (!checkpoints.empty() && !checkpoints.back().host)
+      checkpoints.back().host = size_behind(text, "used = ", units);
+    return true;
+  }
+  if (said) point_ = text;
+  return said.has_value();
+}
+
 void PrintedMemoryLines::take(std::string_view block) {
   StepLines lines(block);
   for (std::string_view line; lines.next(line);) {
+    ++number_;
+    if (usage_line(line)) continue;
     if (const auto begun = table_that_begins(line)) {
       titled_ = titled_ || *begun == MemoryTable::none;
       table_ = titled_ ? *begun : MemoryTable::none;

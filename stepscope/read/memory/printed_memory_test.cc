@@ -34,6 +34,28 @@ TEST(PrintedMemory, RowsOfBothTablesAreCheckpoints) {
   EXPECT_FALSE(changes[2].reserved);
 }
 
+// deepspeed/runtime/utils.py
+TEST(PrintedMemory, LinesOfDeepSpeedAreCheckpoints) {
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  const auto found = printed_checkpoints(
+      "[2026-11-30 09:14:58,1] [INFO] [utils.py:803:see_memory_usage] MA 4.5 GB         Max_MA 5.0 "
+      "GB         CA 6.25 GB         Max_CA 6 GB \n"
+      "[2026-11-30 09:14:58,2] [INFO] [utils.py:802:see_memory_usage] after forward 1\n"
+      "[2026-11-30 09:14:58,2] [INFO] [utils.py:803:see_memory_usage] MA 9.0 GB         Max_MA 9.5 "
+      "GB         CA 10.0 GB         Max_CA 10 GB \n"
+      "[2026-11-30 09:14:58,2] [INFO] [utils.py:810:see_memory_usage] CPU Virtual Memory:  used = "
+      "50.5 GB, percent = 40.2%\n");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].label, "line 1");
+  EXPECT_EQ(found[0].allocated, Bytes{gib * 9 / 2});
+  EXPECT_EQ(found[0].reserved, Bytes{gib * 25 / 4});
+  EXPECT_FALSE(found[0].host);
+  EXPECT_EQ(found[1].label, "after forward 1");
+  EXPECT_EQ(found[1].peak, Bytes{gib * 19 / 2});
+  EXPECT_EQ(found[1].host, Bytes{gib * 101 / 2});
+  EXPECT_TRUE(printed_checkpoints("the MA 4.5 GB of Max_MA\n").empty());
+}
+
 TEST(PrintedMemory, OtherTablesHaveNoCheckpoints) {
   EXPECT_TRUE(printed_checkpoints("Label  Allocated  Reserved  Peak  Frag\n"
                                   "x  1.00GB  1.00GB  1.00GB  0.0%\n")

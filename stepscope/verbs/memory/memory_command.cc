@@ -32,8 +32,8 @@ void declare(CLI::App& app, MemoryFlags& f) {
   app.add_option("SNAPSHOT", f.request.snapshots,
                  "Snapshots of PyTorch's allocator, of one rank or several: pickles of "
                  "torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; logs "
-                 "with out-of-memory messages or printed tables of the allocator's totals "
-                 "(Memory Profile); or directories")
+                 "with out-of-memory messages or printed totals of the allocator "
+                 "(memory_summary(), see_memory_usage(), Memory Profile); or directories")
       ->required()
       ->type_name("PATH");
   as_count(app.add_option("--top", f.top, "Places that the terminal lists"), 1, 100000)

@@ -13,6 +13,27 @@
 namespace stepscope {
 namespace {
 
+// What the allocator keeps at the end, if it is most of what is reserved.
+Message unused_sentence(const MemoryCheckpoint& last) {
+  if (!last.reserved || last.allocated.value > last.reserved->value / 2) return {};
+  return msg::printed_unused(last.reserved, *last.reserved - last.allocated, last.label);
+}
+
+// The host's memory, if it grows by a tenth.
+Message host_sentence(const std::vector<MemoryCheckpoint>& lines) {
+  const MemoryCheckpoint* first = nullptr;
+  const MemoryCheckpoint* most = nullptr;
+  for (const MemoryCheckpoint& c : lines) {
+    if (!c.host) continue;
+    if (first == nullptr) first = &c;
+    if (most == nullptr || *c.host > *most->host) most = &c;
+  }
+  if (first == nullptr || most->host->value - first->host->value < first->host->value / 10 ||
+      *most->host == *first->host)
+    return {};
+  return msg::printed_host(first->host, most->host, most->label);
+}
+
 // Peaks are the most since they were reset, so the largest was reached after the line before the
 // first that has it.
 Message checkpoints_sentence(const std::vector<MemoryCheckpoint>& lines) {
@@ -31,7 +52,8 @@ Message checkpoints_sentence(const std::vector<MemoryCheckpoint>& lines) {
   return joined(msg::sentences,
                 {msg::printed_peak(lines[peak].peak, before, lines[peak].label),
                  grown > 0 ? msg::printed_growth(most, lines[grown - 1].label, lines[grown].label)
-                           : Message()});
+                           : Message(),
+                 unused_sentence(lines.back()), host_sentence(lines)});
 }
 
 // The first table with failed allocations, else the one with the largest peak.
@@ -83,12 +105,13 @@ std::string checkpoints_table(const std::vector<MemoryCheckpoint>& checkpoints, 
                     before == nullptr || change.value == 0
                         ? "-"
                         : (change.value < 0 ? "-" : "+") + format_bytes(size),
-                    size_cell(c.reserved), format_bytes(c.peak)});
+                    size_cell(c.reserved), format_bytes(c.peak), size_cell(c.host)});
     before = &c;
   }
   return "\nTotals:\n" +
-         text_table({{"point", false, 40}, {"allocated"}, {"change"}, {"reserved"}, {"peak"}},
-                    std::move(rows), width);
+         text_table(
+             {{"point", false, 40}, {"allocated"}, {"change"}, {"reserved"}, {"peak"}, {"host"}},
+             std::move(rows), width);
 }
 
 std::string summaries_table(const std::vector<MemorySummary>& summaries, std::size_t width) {
@@ -149,7 +172,8 @@ Json checkpoints_json(const std::vector<PrintedMemory>& files) {
                      {"allocated_bytes", value(c.allocated)},
                      {"change_bytes", before ? value(c.allocated - *before) : Json(nullptr)},
                      {"reserved_bytes", size_or_null(c.reserved)},
-                     {"peak_bytes", value(c.peak)}});
+                     {"peak_bytes", value(c.peak)},
+                     {"host_bytes", size_or_null(c.host)}});
       before = c.allocated;
     }
   }
