@@ -250,6 +250,11 @@ Json settings_json(const AllocatorSettings& a) {
 
 namespace {
 
+// What a message says of memory on a chip is not the size of the device.
+std::optional<Bytes> total_of_device(const OomMessage& m) {
+  return m.space == OomSpace::chip ? std::nullopt : m.total;
+}
+
 Json messages_json(const MemoryResult& r) {
   Json out = Json::array();
   for (const OomMessage& m : r.ooms) {
@@ -266,7 +271,7 @@ Json messages_json(const MemoryResult& r) {
                    {"framework", name_of(m.framework)},
                    {"backend", text_or_null(m.backend)},
                    {"request_bytes", size_or_null(m.request)},
-                   {"device_bytes", size_or_null(m.total)},
+                   {"device_bytes", size_or_null(total_of_device(m))},
                    {"free_bytes", size_or_null(m.free)},
                    {"allowed_bytes", size_or_null(m.allowed)},
                    {"allocated_bytes", size_or_null(m.allocated)},
