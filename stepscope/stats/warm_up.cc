@@ -21,7 +21,11 @@ constexpr double slow = 1.05;
 constexpr std::size_t few_later = 4;
 constexpr double slow_beside_few = 1.5;
 constexpr double slow_beside_two = 2;
+constexpr std::size_t shortest_level = 8;  // as of a change point
+constexpr std::size_t longest_part = 4;
+constexpr double nearer = 2.0 / 3;
 
+// The leading values that are slow compared with the second half.
 std::size_t slow_first(std::span<const double> values) {
   const auto rest = values.subspan(values.size() / 2);
   const auto later = hampel_limits(rest, 6);
@@ -30,6 +34,17 @@ std::size_t slow_first(std::span<const double> values) {
   std::size_t count = 0;
   while (count < values.size() / 2 && values[count] > limit) ++count;
   return count;
+}
+
+// Whether a head comes closer to the level of the rest, within a quarter of all values. A plateau
+// is a level of its own, and does not: the first half of a head shows it, because the best cut may
+// lie behind the plateau's end. A few values are too short for one.
+bool decays(std::span<const double> values, std::size_t count) {
+  if (count < shortest_level) return true;
+  const double level = *median(values.subspan(count));
+  const double begin = *median(values.first(count / 4)) - level;
+  const double next = *median(values.subspan(count / 4, count / 4)) - level;
+  return longest_part * count <= values.size() && next < nearer * begin;
 }
 
 std::vector<double> medians_of_five(std::span<const double> values) {
@@ -63,19 +78,13 @@ std::size_t least_error(std::span<const double> y) {
   return best;
 }
 
-bool differs(std::span<const double> head, std::span<const double> tail) {
+bool is_slower(std::span<const double> head, std::span<const double> tail) {
   const LongRun rest = long_run(tail);
-  const double change = std::fabs(*median(head) - *median(tail));
+  const double change = *median(head) - *median(tail);
   const double error =
       std::sqrt(rest.variance * rest.time *
                 (1 / static_cast<double>(head.size()) + 1 / static_cast<double>(tail.size())));
   return change > standard_errors * error && change > least_change * *median(tail);
-}
-
-// A long part that was faster is no warm-up: the later values are slower, which is worth knowing.
-bool long_and_fast(std::span<const double> head, std::span<const double> tail) {
-  constexpr std::size_t part = 4;
-  return part * head.size() > head.size() + tail.size() && *median(head) < *median(tail);
 }
 
 // If the tail has a trend, its standard error is meaningless.
@@ -97,6 +106,7 @@ WarmUp find_warm_up(std::span<const double> values) {
     return found;
   }
   found.count = slow_first(values);
+  while (!decays(values, found.count)) found.count = slow_first(values.first(found.count));
   const std::vector<double> y = medians_of_five(values.subspan(found.count));
   if (y.size() < fewest_groups) return found;
   const auto all = std::span(y);
@@ -105,8 +115,8 @@ WarmUp find_warm_up(std::span<const double> values) {
   const auto head = all.first(change);
   const auto tail = all.subspan(change);
   found.unsettled = 2 * change + 1 >= y.size() && still_moves(head, tail);
-  if (!found.unsettled && !long_and_fast(head, tail) && differs(head, tail))
-    found.count = std::min(found.count + change * group, values.size() / 2);
+  const std::size_t longer = found.count + change * group;
+  if (!found.unsettled && is_slower(head, tail) && decays(values, longer)) found.count = longer;
   return found;
 }
 

@@ -12,14 +12,16 @@ struct WarmUp {
   bool unsettled = false;  // no end in sight: the best cut is the middle, so no cut is made
 };
 
-// Two rules; the one that leaves out more is used. Slow first steps: the leading values that exceed
-// the median of the second half by more than 6 of its robust deviations and by a twentieth, or by
-// half where the second half has fewer than 4 values, which show no deviation. Change point: MSER-5
-// (White, 1997) on medians of five. Its cut is used if the part before differs from the rest by
-// half a percent and by more than five standard errors that account for autocorrelation, and if it
-// is not both faster and longer than a quarter of all values. With three values the first is left
-// out if it is more than twice the two others, which are alike. Values are positive and in time
-// order. With fewer than 3 values no value is left out. O(n).
+// Two rules; the one that leaves out more is used. Slow first steps: the leading values that
+// exceed the median of the second half by more than 6 of its robust deviations and by a
+// twentieth, or by half where the second half has fewer than 4 values, which show no deviation.
+// A slow begin: MSER-5 (White, 1997) on medians of five. Its cut is used if the part before is
+// slower than the rest by half a percent and by more than five standard errors that account for
+// autocorrelation. Warm-up is slow and short: eight values or more lose a third of their excess
+// between their first quarter and their second, and are a quarter of all at most. A plateau or a
+// faster begin is a change of level, which find_changes() shows. With three values the first is
+// left out if it is more than twice the two others, which are alike. Values are positive and in
+// time order. With fewer than 3 values no value is left out. O(n).
 [[nodiscard]] WarmUp find_warm_up(std::span<const double> values);
 
 }  // namespace stepscope

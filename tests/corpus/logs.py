@@ -22,6 +22,8 @@ text("slower_after_a_third.log",
      "".join(f"step:{n + 1}/1600 train_time:{91 * min(n, 600) + 94 * max(n - 600, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
 text("faster_at_first.log",
      "".join(f"step:{n + 1}/1600 train_time:{91 * min(n, 90) + 94 * max(n - 90, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
+text("slower_at_first.log",
+     "".join(f"step:{n + 1}/1600 train_time:{94 * min(n, 90) + 91 * max(n - 90, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
 
 # A program of its own.
 text("own_words.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for n in range(40)))

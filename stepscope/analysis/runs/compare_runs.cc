@@ -30,9 +30,8 @@ ComparedLaunch describe_launch(const LaunchSteps& launch, const CompareOptions& 
     d.unsettled = found.unsettled;
   }
   const Series kept = kept_steps(launch, d);
-  const Series left_out = Series(launch.wall_ns).first(d.warm_up);
-  for (const double ns : left_out) d.slowest_warm_up_ns = std::max(d.slowest_warm_up_ns, ns);
-  d.median_warm_up_ns = median(left_out).value_or(0);
+  for (const double ns : Series(launch.wall_ns).first(d.warm_up))
+    d.slowest_warm_up_ns = std::max(d.slowest_warm_up_ns, ns);
   d.changes = find_changes(kept);
   for (ChangePoint& c : d.changes) c.at += d.warm_up;
   d.sorted_ns.assign(kept.begin(), kept.end());
@@ -273,10 +272,9 @@ ComparedArm arm_of(std::span<const LaunchSteps> launches, const CompareOptions& 
 }  // namespace
 
 ArmWarmUp warm_up_of(const ComparedArm& arm) {
-  ArmWarmUp out{.faster = !arm.launches.empty()};
+  ArmWarmUp out;
   for (const ComparedLaunch& l : arm.launches) {
     out.steps += l.warm_up;
-    out.faster = out.faster && (l.warm_up == 0 || l.median_warm_up_ns < l.median_ns);
     if (arm.median_ns > 0)
       out.times_as_long = std::max(out.times_as_long, l.slowest_warm_up_ns / arm.median_ns);
   }

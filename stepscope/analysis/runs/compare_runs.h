@@ -51,7 +51,6 @@ struct ComparedLaunch {
   std::size_t steps = 0;          // all steps
   std::size_t warm_up = 0;        // steps left out
   double slowest_warm_up_ns = 0;  // of those; 0 without
-  double median_warm_up_ns = 0;   // the same
   bool unsettled = false;         // no end of the warm-up was found
   // Lasting changes of level among the remaining steps; `at` counts from the first of all steps.
   // Few of such steps are independent, so they say little of one level.
@@ -79,7 +78,6 @@ struct ComparedArm {
 struct ArmWarmUp {
   std::size_t steps = 0;
   double times_as_long = 0;
-  bool faster = false;  // those of each launch take less than the steps that are kept
 };
 [[nodiscard]] ArmWarmUp warm_up_of(const ComparedArm& arm);
 

@@ -78,19 +78,21 @@ Message steps_sentence(const CheckResult& c, Value too_few) {
       return msg::one_mean(Nanoseconds(arm.median_ns), most, c.log->steps.steps_rounded,
                            std::move(too_few));
   }
+  const ArmWarmUp warm_up = warm_up_of(arm);
+  const Value left_out = value_if(warm_up.steps > 0, warm_up.steps);
+  const Digits longer{warm_up.times_as_long};
+  const Value mean_of = value_if(most > 1, most);
   // A median over both sides of a change is a time that no step took.
   if (c.log && !c.log->account.changes.empty()) {
     const LogChange& last = c.log->account.changes.back();
     return msg::steps_changed(arm.steps, Nanoseconds(last.before_ns), Nanoseconds(last.after_ns),
                               step_name(last.iteration, last.epoch), Digits{arm.n_eff},
-                              std::move(too_few));
+                              std::move(too_few), left_out, longer, mean_of, varies);
   }
-  const ArmWarmUp warm_up = warm_up_of(arm);
-  return msg::steps_counted(
-      arm.steps, Nanoseconds(arm.median_ns),
-      arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(), Digits{arm.n_eff},
-      std::move(too_few), value_if(warm_up.steps > 0, warm_up.steps), Digits{warm_up.times_as_long},
-      warm_up.faster, value_if(most > 1, most), varies);
+  return msg::steps_counted(arm.steps, Nanoseconds(arm.median_ns),
+                            arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
+                            Digits{arm.n_eff}, std::move(too_few), left_out, longer, mean_of,
+                            varies);
 }
 
 CheckLine steps_line(const CheckResult& c) {
