@@ -189,6 +189,10 @@ struct LogStep {
   std::string cause{};     // "restart", "checkpoint", "eval": the log's note on the step
 };
 
+// Causes of a step whose number goes back: a launch begins, or no line says what.
+inline constexpr std::string_view restart_cause = "restart";
+inline constexpr std::string_view numbered_anew_cause = "numbered anew";
+
 struct LogSteps {
   std::vector<LogStep> steps{};  // in the order they ran
   const LogTool* tool = &program_lines;

@@ -25,6 +25,10 @@ text("faster_at_first.log",
 text("slower_at_first.log",
      "".join(f"step:{n + 1}/1600 train_time:{94 * min(n, 90) + 91 * max(n - 90, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
 
+# A program that measures two kinds of work one after the other.
+text("two_benchmarks.log",
+     "".join(f"round={10 * (n % 9)} took={0.136 if n < 9 else 0.448}\n" for n in range(18)))
+
 # A program of its own.
 text("own_words.log", "".join(f"pass={n},ran={0.25 + n % 2 / 100:.2f}s\n" for n in range(40)))
 

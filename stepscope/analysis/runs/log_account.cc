@@ -8,6 +8,7 @@
 
 #include "stepscope/base/number_text.h"
 #include "stepscope/stats/change_points.h"
+#include "stepscope/stats/hampel.h"
 #include "stepscope/stats/summary.h"
 #include "stepscope/stats/warm_up.h"
 
@@ -42,6 +43,56 @@ constexpr double most_tokens_per_s = 1e13;  // a counter ran over
 bool contradict(double printed, double by_time) {
   constexpr double far = 1.5;
   return printed > far * by_time || by_time > far * printed;
+}
+
+bool begins_anew(const LogStep& step) {
+  return step.cause == restart_cause || step.cause == numbered_anew_cause;
+}
+
+// Whether no usual time of one part is a usual time of the other.
+bool apart(std::span<const double> a, std::span<const double> b) {
+  constexpr double least_apart = 0.05;
+  if (a.size() < fewest_with_outliers || b.size() < fewest_with_outliers) return false;
+  const HampelLimits of_a = *hampel_limits(a);
+  const HampelLimits of_b = *hampel_limits(b);
+  return (of_a.high < of_b.low || of_b.high < of_a.low) &&
+         differs(of_a.median, of_b.median, least_apart);
+}
+
+// The lasting changes behind the warm-up. Where the numbers go back, another program or another
+// work may begin: if its times are apart from those before, the level changes there.
+void take_changes(const JobLog& log, const LogSteps& steps, std::span<const double> walls,
+                  LogAccount& a) {
+  std::vector<std::size_t> begins;
+  for (std::size_t i = a.warm_up + 1; i < walls.size(); ++i)
+    if (begins_anew(steps.steps[i])) begins.push_back(i);
+  begins.push_back(walls.size());
+  std::vector<std::size_t> cuts;
+  std::size_t from = a.warm_up;    // of the parts that are not apart
+  std::size_t before = a.warm_up;  // of the last of them
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::size_t to = begins[i];
+    const bool last = i + 1 == begins.size();
+    if (!last &&
+        !apart(walls.subspan(before, to - before), walls.subspan(to, begins[i + 1] - to))) {
+      before = to;
+      continue;
+    }
+    for (const ChangePoint& c : find_changes(walls.subspan(from, to - from)))
+      cuts.push_back(from + c.at);
+    if (!last) cuts.push_back(to);
+    from = before = to;
+  }
+  const auto level = [&](std::size_t begin, std::size_t end) {
+    return *median(walls.subspan(begin, end - begin));
+  };
+  for (std::size_t i = 0; i < cuts.size(); ++i)
+    a.changes.push_back(
+        {.iteration = steps.steps[cuts[i]].iteration,
+         .place = step_place(log, steps, cuts[i]),
+         .record = cuts[i],
+         .before_ns = level(i == 0 ? a.warm_up : cuts[i - 1], cuts[i]),
+         .after_ns = level(cuts[i], i + 1 < cuts.size() ? cuts[i + 1] : walls.size())});
 }
 
 // The most common number of steps per record.
@@ -274,14 +325,7 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
     a.last_iteration = steps.steps.back().iteration;
     a.steps_per_record = usual_steps(steps);
     take_launches(steps, walls, a);
-    for (const ChangePoint& c : find_changes(settled)) {
-      const std::size_t at = a.warm_up + c.at;
-      a.changes.push_back({.iteration = steps.steps[at].iteration,
-                           .epoch = epoch_of(log, steps, steps.steps[at]),
-                           .record = at,
-                           .before_ns = c.before,
-                           .after_ns = c.after});
-    }
+    take_changes(log, steps, walls, a);
     if (a.changes.empty()) a.drift = find_drift(settled);
     a.settled = a.changes.empty() ? a.warm_up : a.changes.back().record;
     if (!steps.of_tokens) a.median_ns = *median(std::span(walls).subspan(a.settled));
@@ -302,8 +346,14 @@ std::string step_name(std::int64_t iteration, std::int32_t epoch) {
          (epoch < 0 ? "" : " of epoch " + std::to_string(epoch));
 }
 
-std::int32_t epoch_of(const JobLog& log, const LogSteps& steps, const LogStep& step) {
-  return steps.by_epoch && step.record < log.records.size() ? log.records[step.record].epoch : -1;
+std::string step_place(const JobLog& log, const LogSteps& steps, std::size_t at) {
+  const LogStep& step = steps.steps[at];
+  if (steps.by_epoch && step.record < log.records.size() && log.records[step.record].epoch >= 0)
+    return step_name(step.iteration, log.records[step.record].epoch);
+  const auto part = std::count_if(
+      steps.steps.begin(), steps.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1, begins_anew);
+  const std::string name = step_name(step.iteration);
+  return part > 0 ? name + " of part " + std::to_string(part + 1) : name;
 }
 
 double percent_longer(const Drift& drift) { return 100 * (drift.last / drift.first - 1); }

@@ -32,7 +32,7 @@ struct LogCause {
 
 struct LogChange {
   std::int64_t iteration = -1;  // first iteration whose step takes `after_ns`
-  std::int32_t epoch = -1;      // its epoch, if each counts its steps anew; so below
+  std::string place{};          // in words: step_place()
   std::size_t record = 0;       // its index among the steps
   double before_ns = 0;
   double after_ns = 0;
@@ -45,7 +45,7 @@ struct LogLoss {
   double last = 0;
   double least = 0;
   std::int64_t least_iteration = -1;
-  std::int32_t least_epoch = -1;
+  std::int32_t least_epoch = -1;       // if each epoch counts its steps anew; so below
   std::int64_t not_finite = 0;         // number of steps
   std::int64_t first_not_finite = -1;  // iteration of the first of them
   std::int32_t first_not_finite_epoch = -1;
@@ -120,8 +120,9 @@ struct LogAccount {
 
 // "step 12", "step 12 of epoch 2", "an unnumbered step".
 [[nodiscard]] std::string step_name(std::int64_t iteration, std::int32_t epoch = -1);
-// The epoch of a step, if each epoch counts its steps anew; else -1.
-[[nodiscard]] std::int32_t epoch_of(const JobLog& log, const LogSteps& steps, const LogStep& step);
+// The same of the step at an index, with its epoch where each epoch counts its own, or "step 12 of
+// part 2" where the numbers went back before.
+[[nodiscard]] std::string step_place(const JobLog& log, const LogSteps& steps, std::size_t at);
 // Percentage by which the last step takes longer than the first.
 [[nodiscard]] double percent_longer(const Drift& drift);
 

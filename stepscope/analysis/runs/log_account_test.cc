@@ -92,11 +92,31 @@ TEST(LogAccount, StepsAreNamedWithTheirEpochWhereEachCountsAnew) {
     m.log.records[i].epoch = static_cast<std::int32_t>(i / 30);
     m.log.records[i].iteration = m.steps.steps[i].iteration = static_cast<std::int64_t>(i % 30);
   }
-  EXPECT_EQ(account_of(m.log, m.steps).changes.at(0).epoch, -1);
+  EXPECT_EQ(account_of(m.log, m.steps).changes.at(0).place, "step 10");
   m.steps.by_epoch = true;
   const LogAccount a = account_of(m.log, m.steps);
-  EXPECT_EQ(step_name(a.changes.at(0).iteration, a.changes[0].epoch), "step 10 of epoch 1");
+  EXPECT_EQ(a.changes.at(0).place, "step 10 of epoch 1");
   EXPECT_EQ(step_name(a.loss->least_iteration, a.loss->least_epoch), "step 29 of epoch 1");
+}
+
+// Two benchmarks of one program: their median would be a time that no step has.
+TEST(LogAccount, TimesThatAreApartWhereTheNumbersGoBackAreTwoLevels) {
+  Made m;
+  for (int i = 0; i < 18; ++i) m.add((i < 9 ? 136 : 448) * 1e6 + i % 3, 10 * (i % 9), [](auto&) {});
+  m.steps.steps[9].cause = numbered_anew_cause;
+  const LogAccount a = account_of(m.log, m.steps);
+  ASSERT_EQ(a.changes.size(), 1U);
+  EXPECT_EQ(a.changes[0].record, 9U);
+  EXPECT_EQ(a.changes[0].place, "step 0 of part 2");
+  EXPECT_NEAR(a.changes[0].before_ns, 136e6, 5);
+  EXPECT_NEAR(a.median_ns, 448e6, 5);
+}
+
+TEST(LogAccount, LaunchesThatAreAlikeAreOneLevel) {
+  Made m;
+  for (int i = 0; i < 18; ++i) m.add((500 + i * 7 % 5) * 1e6, i % 9, [](auto&) {});
+  m.steps.steps[9].cause = restart_cause;
+  EXPECT_TRUE(account_of(m.log, m.steps).changes.empty());
 }
 
 TEST(LogAccount, AStepThatBecomesLongerFromEndToEnd) {

@@ -93,9 +93,6 @@ enum class StepsBy : std::uint8_t { lines, stamps, each_stamp, elapsed, rates };
 // The steps of the `wanted` records, in the order they ran.
 [[nodiscard]] LogSteps place_steps(const JobLog& log, const LogDialect& dialect, StepsBy by,
                                    std::string_view how, bool (*wanted)(const LogRecord&));
-// Causes of a step whose number goes back (LogStep): a launch begins, or no line says what.
-inline constexpr std::string_view restart_cause = "restart";
-inline constexpr std::string_view numbered_anew_cause = "numbered anew";
 inline constexpr std::string_view by_stamps = "time stamps of its lines";
 
 // trainer_state.json of the Hugging Face Trainer: whether a file with these first bytes is one, and

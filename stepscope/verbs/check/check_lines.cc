@@ -41,9 +41,8 @@ Messages log_findings(const LogFacts& of) {
   if (change == nullptr) return out;
   const auto& cause = change->cause;
   out.push_back(msg::step_became_slower(
-      step_name(change->iteration, change->epoch), Nanoseconds(change->after_ns),
-      Nanoseconds(change->before_ns), cause ? Value(cause->timer) : Value(),
-      cause ? Value(Nanoseconds(cause->after_ns)) : Value(),
+      change->place, Nanoseconds(change->after_ns), Nanoseconds(change->before_ns),
+      cause ? Value(cause->timer) : Value(), cause ? Value(Nanoseconds(cause->after_ns)) : Value(),
       cause ? Value(Nanoseconds(cause->before_ns)) : Value(), of.steps.of_tokens));
   return out;
 }
@@ -86,8 +85,8 @@ Message steps_sentence(const CheckResult& c, Value too_few) {
   if (c.log && !c.log->account.changes.empty()) {
     const LogChange& last = c.log->account.changes.back();
     return msg::steps_changed(arm.steps, Nanoseconds(last.before_ns), Nanoseconds(last.after_ns),
-                              step_name(last.iteration, last.epoch), Digits{arm.n_eff},
-                              std::move(too_few), left_out, longer, mean_of, varies);
+                              last.place, Digits{arm.n_eff}, std::move(too_few), left_out, longer,
+                              mean_of, varies);
   }
   return msg::steps_counted(arm.steps, Nanoseconds(arm.median_ns),
                             arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
@@ -115,8 +114,7 @@ void add_log_lines(const LogFacts& of, std::vector<CheckLine>& lines) {
          .value = std::nullopt,
          .sentence = change == nullptr
                          ? msg::time_keeps()
-                         : msg::time_changes(step_name(change->iteration, change->epoch),
-                                             Nanoseconds(change->after_ns),
+                         : msg::time_changes(change->place, Nanoseconds(change->after_ns),
                                              Nanoseconds(change->before_ns))});
   const auto& loss = of.account.loss;
   if (!loss) return;

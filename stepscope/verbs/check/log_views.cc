@@ -218,13 +218,12 @@ std::string source_line(const LogFacts& r) {
   out += fmt::format(" Step times: {}, {}{}", r.steps.tool->label, r.steps.how,
                      means_in_words(r.steps));
   if (a.last_iteration >= 0) {
-    const std::int32_t epoch = epoch_of(r.log, r.steps, r.steps.steps.back());
-    const std::string first =
-        step_name(a.first_iteration, epoch_of(r.log, r.steps, r.steps.steps.front()));
+    const std::string first = step_place(r.log, r.steps, 0);
+    const std::string last = step_place(r.log, r.steps, r.steps.steps.size() - 1);
     out += "; " + first;
-    if (first != step_name(a.last_iteration, epoch))
+    if (first != last)
       out += " to " +
-             (epoch < 0 ? std::to_string(a.last_iteration) : step_name(a.last_iteration, epoch));
+             (last.find(" of ") != std::string::npos ? last : std::to_string(a.last_iteration));
   }
   if (!r.steps.ranks.empty()) out += fmt::format("; {}", ranks_in_words(r.steps.ranks));
   return out + '.';
@@ -359,11 +358,11 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
   constexpr std::size_t most_changes = 6;
   for (std::size_t i = 0; i < std::min(a.changes.size(), most_changes); ++i) {
     const LogChange& c = a.changes[i];
-    add_line(out, i == 0 ? "changes" : "",
-             fmt::format("from {} on {} instead of {} ({:+.1f} %)", step_name(c.iteration, c.epoch),
-                         format_time(c.after_ns), format_time(c.before_ns),
-                         100 * (c.after_ns / c.before_ns - 1)),
-             width);
+    add_line(
+        out, i == 0 ? "changes" : "",
+        fmt::format("from {} on {} instead of {} ({:+.1f} %)", c.place, format_time(c.after_ns),
+                    format_time(c.before_ns), 100 * (c.after_ns / c.before_ns - 1)),
+        width);
   }
   if (a.changes.size() > most_changes)
     add_line(out, "", fmt::format("and {} more", a.changes.size() - most_changes), width);
@@ -388,7 +387,7 @@ std::string timers_table(const LogAccount& a, std::size_t width) {
       {"timer", false}, {"of", false}, {"times"}, {"median"}, {"of a step"}};
   std::string since;
   if (!a.changes.empty()) {
-    since = " from " + step_name(a.changes.back().iteration, a.changes.back().epoch) + " on";
+    since = " from " + a.changes.back().place + " on";
     columns.push_back({"before"});
   }
   return "\nTimers" + since + " (median; they may hold one another):\n" +
