@@ -327,6 +327,8 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
     take_launches(steps, walls, a);
     take_changes(log, steps, walls, a);
     if (a.changes.empty()) a.drift = find_drift(settled);
+    const auto slowest = std::ranges::max_element(settled) - settled.begin();
+    a.slowest = a.warm_up + static_cast<std::size_t>(slowest);
     a.settled = a.changes.empty() ? a.warm_up : a.changes.back().record;
     if (!steps.of_tokens) a.median_ns = *median(std::span(walls).subspan(a.settled));
   }

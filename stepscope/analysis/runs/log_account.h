@@ -85,6 +85,7 @@ struct LogAccount {
   std::int64_t last_iteration = -1;
   std::int64_t steps_per_record = 1;  // most common
   std::size_t warm_up = 0;            // records
+  std::size_t slowest = 0;            // the step behind the warm-up that takes longest
   std::size_t settled = 0;            // the first step behind the warm-up and the last change
   double median_ns = 0;  // of the steps from the last change on; 0 if the log has rates only
   std::vector<LogLaunch> launches{};

@@ -112,6 +112,13 @@ TEST(LogAccount, TimesThatAreApartWhereTheNumbersGoBackAreTwoLevels) {
   EXPECT_NEAR(a.median_ns, 448e6, 5);
 }
 
+TEST(LogAccount, TheSlowestStepIsOneThatIsKept) {
+  Made m = made();
+  EXPECT_EQ(account_of(m.log, m.steps).slowest, 44U);
+  m.steps.steps[7].wall_ns = 50e9;
+  EXPECT_EQ(account_of(m.log, m.steps).slowest, 7U);
+}
+
 TEST(LogAccount, LaunchesThatAreAlikeAreOneLevel) {
   Made m;
   for (int i = 0; i < 18; ++i) m.add((500 + i * 7 % 5) * 1e6, i % 9, [](auto&) {});

@@ -355,6 +355,14 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
              fmt::format("step numbers go back {}, where a launch or an epoch may begin",
                          counted(r.steps.numbered_anew, "time")),
              width);
+  if (!r.steps.of_tokens && r.steps.steps.size() > 1) {
+    const LogStep& step = r.steps.steps[a.slowest];
+    add_line(
+        out, "slowest",
+        fmt::format("{}: {}{}", step_place(r.log, r.steps, a.slowest), format_time(step.wall_ns),
+                    step.cause.empty() ? "" : " (" + step.cause + ')'),
+        width);
+  }
   constexpr std::size_t most_changes = 6;
   for (std::size_t i = 0; i < std::min(a.changes.size(), most_changes); ++i) {
     const LogChange& c = a.changes[i];

@@ -42,7 +42,7 @@ TEST(LogText, SaysWhatTheLogTells) {
        {"Log of Megatron-LM (60 lines). Step times: Megatron-LM, elapsed time per iteration, means "
         "of",
         "step 10 to 600; rank 7.", "tokens/s", "a device of 8", "Megatron-LM prints 412 TFLOP/s",
-        "9.5 to 3.6, least 3.6 at step 600", "20.0 GB at most",
+        "9.5 to 3.6, least 3.6 at step 600", "20.0 GB at most", "slowest      step ",
         "from step 310 on 551 ms instead of", "optimizer", "1600", "100", "175"})
     EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
   std::size_t begin = 0;
