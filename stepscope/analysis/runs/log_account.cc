@@ -93,6 +93,15 @@ void take_changes(const JobLog& log, const LogSteps& steps, std::span<const doub
          .record = cuts[i],
          .before_ns = level(i == 0 ? a.warm_up : cuts[i - 1], cuts[i]),
          .after_ns = level(cuts[i], i + 1 < cuts.size() ? cuts[i + 1] : walls.size())});
+  for (std::size_t i = 0; i < a.changes.size(); ++i) {
+    LogChange& change = a.changes[i];
+    const double half = (change.before_ns + change.after_ns) / 2;
+    const bool rises = change.after_ns > change.before_ns;
+    const auto end = std::find_if(
+        a.changes.begin() + static_cast<std::ptrdiff_t>(i) + 1, a.changes.end(),
+        [&](const LogChange& c) { return rises ? c.after_ns <= half : c.after_ns >= half; });
+    if (end != a.changes.end()) change.until = end->place;
+  }
 }
 
 // The most common number of steps per record.

@@ -36,6 +36,7 @@ struct LogChange {
   std::size_t record = 0;       // its index among the steps
   double before_ns = 0;
   double after_ns = 0;
+  std::string until{};  // where a later change takes back half of it; empty: it lasts
   std::optional<LogCause> cause{};
 };
 

@@ -119,6 +119,16 @@ TEST(LogAccount, TheSlowestStepIsOneThatIsKept) {
   EXPECT_EQ(account_of(m.log, m.steps).slowest, 7U);
 }
 
+TEST(LogAccount, AChangeEndsWhereALaterOneTakesItBack) {
+  Made m;
+  for (int i = 0; i < 90; ++i)
+    m.add((i >= 30 && i < 60 ? 600 : i < 30 ? 500 : 510) * 1e6 + i * 7 % 5 * 1e6, i, [](auto&) {});
+  const LogAccount a = account_of(m.log, m.steps);
+  ASSERT_EQ(a.changes.size(), 2U);
+  EXPECT_EQ(a.changes[0].until, "step 60");
+  EXPECT_TRUE(a.changes[1].until.empty());
+}
+
 TEST(LogAccount, LaunchesThatAreAlikeAreOneLevel) {
   Made m;
   for (int i = 0; i < 18; ++i) m.add((500 + i * 7 % 5) * 1e6, i % 9, [](auto&) {});

@@ -27,7 +27,9 @@ struct MlperfState {
   std::optional<double> loss{};           // of the block
   std::optional<double> step{};           // number of the last line of a single step
   bool steps = false;                     // the block has lines of single steps
-  bool untold = false;                    // the last block ended without a number of steps
+  std::optional<double> untold_s{};  // of the last block, if it ended without a number of steps
+  double told = 0;                   // steps whose number their rate gives
+  bool numbered = false;             // other lines number the steps
 };
 
 MlperfState& mlperf_state(LogState& state) {
@@ -115,11 +117,12 @@ void end_block(const MlperfEvent& e, const LogLine& line, LogState& state) {
   if ((!samples || *samples <= begin) && m.block_length) samples = begin + *m.block_length;
   const double seconds = (e.ms - *m.block) / 1e3;
   m.block.reset();
-  m.untold = true;
+  m.untold_s = seconds;
   if (!samples || *samples <= begin || !batch || seconds <= 0) return;
-  m.untold = false;
+  m.untold_s.reset();
   const double steps = (*samples - begin) / *batch;
   m.block_samples = samples;
+  m.numbered = true;
   if (m.steps || steps < 0.5) return;
   LogRecord& record = state.add(mlperf_log.tool, line);
   record.iteration = static_cast<std::int64_t>(std::llround(std::min(*samples / *batch, 1e15)));
@@ -164,9 +167,11 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
   const auto batch = batch_of(state.log);
   if (const auto rate = json_number(*e.value, "throughput"); rate && *rate > 0) {
     m.samples_per_s = rate;
-    if (!m.untold || !batch) return;  // a step time on this line is the block's mean
-    m.untold = false;
+    if (!m.untold_s || !batch) return;  // a step time on this line is the block's mean
+    m.told += std::round(std::clamp(*m.untold_s * *rate / *batch, 1.0, 1e9));
+    m.untold_s.reset();
     LogRecord& record = state.add(mlperf_log.tool, line);
+    if (!m.numbered) record.iteration = static_cast<std::int64_t>(m.told);
     record.wall_ns = *batch / *rate * 1e9;
     record.batch = *batch;
     record.samples_per_s = *rate;
@@ -184,7 +189,7 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
   if (batch) record.batch = *batch;
   set_loss(record, loss);
   m.step = step;
-  m.steps = true;
+  m.steps = m.numbered = true;
 }
 
 void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
@@ -206,6 +211,7 @@ void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
     m.run = e.ms;
     m.block_samples = 0;
     m.step.reset();
+    m.told = 0;
     run_of(state);
     begin_block(e, state);
   } else if (e.key == "run_stop") {

@@ -110,6 +110,7 @@ TEST(MlperfLog, EpochsOfFewStepsTellNothingButTheirThroughputDoes) {
   const LogSteps steps = steps_of(log);
   ASSERT_EQ(steps.steps.size(), 1U);
   EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 0.025e9);
+  EXPECT_EQ(steps.steps[0].iteration, 400) << "10 s of 640 samples/s";
 }
 
 TEST(MlperfLog, StepsOfABlockGoBeforeItsSamples) {

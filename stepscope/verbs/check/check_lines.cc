@@ -43,7 +43,8 @@ Messages log_findings(const LogFacts& of) {
   out.push_back(msg::step_became_slower(
       change->place, Nanoseconds(change->after_ns), Nanoseconds(change->before_ns),
       cause ? Value(cause->timer) : Value(), cause ? Value(Nanoseconds(cause->after_ns)) : Value(),
-      cause ? Value(Nanoseconds(cause->before_ns)) : Value(), of.steps.of_tokens));
+      cause ? Value(Nanoseconds(cause->before_ns)) : Value(), of.steps.of_tokens,
+      value_if(!change->until.empty(), change->until)));
   return out;
 }
 
@@ -102,20 +103,24 @@ CheckLine steps_line(const CheckResult& c) {
           .sentence = steps_sentence(c, value_if(!enough, Digits{c.least_effective}))};
 }
 
+Message change_sentence(const LogChange& change) {
+  return msg::time_changes(change.place, Nanoseconds(change.after_ns),
+                           Nanoseconds(change.before_ns),
+                           value_if(!change.until.empty(), change.until));
+}
+
 // What only a log says: whether the step time and the loss stay sound.
 void add_log_lines(const LogFacts& of, std::vector<CheckLine>& lines) {
-  const LogChange* const change = worst_change(of.account);
+  const LogChange* const slower = worst_change(of.account);
+  const std::vector<LogChange>& changes = of.account.changes;
+  const LogChange* const change = slower != nullptr || changes.empty() ? slower : &changes.back();
   // Fewer steps cannot show a change, so they do not show that the step time kept its level.
   const bool enough = of.steps.steps.size() >= of.account.warm_up + 2 * ChangeOptions{}.shortest;
   if (enough || change != nullptr)
-    lines.push_back(
-        {.name = "step_time",
-         .status = good_if(change == nullptr),
-         .value = std::nullopt,
-         .sentence = change == nullptr
-                         ? msg::time_keeps()
-                         : msg::time_changes(change->place, Nanoseconds(change->after_ns),
-                                             Nanoseconds(change->before_ns))});
+    lines.push_back({.name = "step_time",
+                     .status = good_if(slower == nullptr),
+                     .value = std::nullopt,
+                     .sentence = change == nullptr ? msg::time_keeps() : change_sentence(*change)});
   const auto& loss = of.account.loss;
   if (!loss) return;
   const bool finite = loss->not_finite == 0;
