@@ -24,6 +24,20 @@ text("faster_at_first.log",
      "".join(f"step:{n + 1}/1600 train_time:{91 * min(n, 90) + 94 * max(n - 90, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
 text("slower_at_first.log",
      "".join(f"step:{n + 1}/1600 train_time:{94 * min(n, 90) + 91 * max(n - 90, 0) + n % 3}ms step_avg:92.00ms\n" for n in range(1600)))
+text("slower_for_a_while.log",
+     "".join(f"step:{n + 1}/1600 train_time:{91 * n + 3 * max(0, min(n, 900) - 600) + n % 3 + (4000 if n >= 1199 else 0)}ms step_avg:92.00ms\n"
+             for n in range(1600)))
+
+# MLPerf: epochs with a rate and no number of steps.
+MLLOG = ':::MLLOG {{"namespace": "", "time_ms": {0}, "event_type": "X", "key": "{1}", "value": {2}, "metadata": {{}}}}\n'
+text("epochs_of_mlperf.log",
+     MLLOG.format(0, "global_batch_size", 320) + MLLOG.format(1000, "run_start", "null") +
+     "".join(MLLOG.format(10000 + 500000 * n, "epoch_start", n) + MLLOG.format(487000 + 500000 * n, "epoch_stop", n) +
+             MLLOG.format(487000 + 500000 * n, "tracked_stats", f'{{"throughput": {306.5 + n % 2 / 10}}}') for n in range(4)))
+
+# Tables whose times are the time since the begin.
+text("clock.csv", "step,time,loss\n" + "".join(f"{20 * n},{10 * n + n % 2 / 5},{9 - n}\n" for n in range(1, 6)))
+text("epochs.csv", "epoch,time,loss\n" + "".join(f"{n},{12 * n + 3},{9 - n}\n" for n in range(1, 6)))
 
 # A program that measures two kinds of work one after the other.
 text("two_benchmarks.log",

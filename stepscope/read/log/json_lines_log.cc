@@ -6,10 +6,12 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/read/log/duration_text.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/step_table.h"
+#include "stepscope/read/log/taken_steps.h"
 
 namespace stepscope {
 namespace {
@@ -106,19 +108,13 @@ bool is_unitless_row(const LogRecord& r) {
   return r.tool == &json_lines_log.tool && r.unit_assumed;
 }
 
-// A "time" that grows with nearly each row is a clock, and few rows do not show another.
+// Few rows do not show that a "time" is no clock.
 bool may_be_clocks(const JobLog& log) {
   constexpr std::size_t least_rows = 3;
-  std::size_t rows = 0;
-  std::size_t rises = 0;
-  double before = 0;
-  for (const LogRecord& r : log.records) {
-    if (!is_unitless_row(r) || !r.wall_ns) continue;
-    if (rows > 0 && *r.wall_ns > before) ++rises;
-    ++rows;
-    before = *r.wall_ns;
-  }
-  return rows < least_rows || 5 * rises >= 4 * (rows - 1);
+  std::vector<double> times;
+  for (const LogRecord& r : log.records)
+    if (is_unitless_row(r) && r.wall_ns) times.push_back(*r.wall_ns);
+  return times.size() < least_rows || grow_with_rows(times);
 }
 
 LogSteps json_steps(const JobLog& log) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -271,6 +272,94 @@ Result<StepTimes> table(StepLines lines, char separator, const TableColumns& col
   return times;
 }
 
+// Times of rows, whose name does not say that they are a step's.
+struct RowTimes {
+  std::vector<double> times{};
+  std::vector<double> steps{};   // parallel, or empty
+  std::vector<double> epochs{};  // the same
+};
+
+RowTimes row_times(StepLines lines, char separator, const TableColumns& columns) {
+  RowTimes rows;
+  std::vector<std::string_view> cells;
+  const auto take = [&](std::optional<std::size_t> at, std::vector<double>& into) {
+    if (const auto value = at && *at < cells.size() ? number_in(cells[*at]) : std::nullopt)
+      into.push_back(*value);
+  };
+  for (std::string_view line; lines.next(line);) {
+    if (!says_something(line)) continue;
+    split_cells(line, separator, cells);
+    take(columns.time, rows.times);
+    take(columns.step, rows.steps);
+    take(columns.epoch, rows.epochs);
+  }
+  if (rows.steps.size() != rows.times.size()) rows.steps.clear();
+  if (rows.epochs.size() != rows.times.size()) rows.epochs.clear();
+  return rows;
+}
+
+// A clock begins at about 0, or counts from a year. Times of steps that grow do neither.
+bool is_clock(std::span<const double> times) {
+  constexpr std::size_t least_rows = 3;
+  constexpr double much = 2;
+  constexpr double very_little = 1e-3;
+  if (times.size() < least_rows || !grow_with_rows(times)) return false;
+  const auto [least, most] = std::ranges::minmax(times);
+  return most >= much * least ||
+         most - least < very_little * static_cast<double>(times.size()) * least;
+}
+
+// The times between the rows of a clock, in its unit; of each step where the steps are numbered.
+std::vector<double> between_rows(const RowTimes& rows) {
+  std::vector<double> out;
+  for (std::size_t i = 1; i < rows.times.size(); ++i) {
+    const double steps = rows.steps.empty() ? 1 : rows.steps[i] - rows.steps[i - 1];
+    const double time = rows.times[i] - rows.times[i - 1];
+    if (steps > 0 && time > 0) out.push_back(time / steps);  // else the clock begins anew
+  }
+  return out;
+}
+
+// A table whose rows are epochs.
+Error rows_are_epochs(const TableColumns& columns, std::vector<double> times, bool clock,
+                      std::string_view path) {
+  const auto middle = times.begin() + std::ssize(times) / 2;
+  std::ranges::nth_element(times, middle);
+  const double each = *middle * ns_per(columns.unit.value_or(TimeUnit::s)) / giga;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", each);
+  return {.what = "has a time of each epoch (median " + std::string(text.data()) + " s" +
+                  (columns.unit ? "" : ", if in seconds") + "; column " + columns.name +
+                  (clock ? ", which is the time since the begin)" : ")") + ", and none of a step",
+          .file = std::string(path),
+          .hint =
+              "give the log with the progress bar of the training, or divide the time of an "
+              "epoch by its steps"};
+}
+
+// The times of a table whose column of times may be a clock or that of epochs; absent if it has
+// neither. A clock without a unit counts seconds.
+std::optional<Result<StepTimes>> clock_table(StepLines lines, char separator,
+                                             const TableColumns& columns, std::string_view path,
+                                             std::optional<TimeUnit> given) {
+  if (!columns.time || columns.of_step || columns.rank || columns.part || !columns.parts.empty())
+    return std::nullopt;
+  const RowTimes rows = row_times(lines, separator, columns);
+  const bool clock = is_clock(rows.times);
+  const std::vector<double> times = clock ? between_rows(rows) : rows.times;
+  const bool of_epochs =
+      rows.steps.empty() && rows.epochs.size() > 1 && grow_with_rows(rows.epochs);
+  if (times.empty() || (!clock && !of_epochs)) return std::nullopt;
+  if (of_epochs) return rows_are_epochs(columns, times, clock, path);
+  const TimeUnit unit = columns.unit.value_or(given.value_or(TimeUnit::s));
+  StepTimes out{.source = "differences of column " + columns.name,
+                .unit_assumed = !columns.unit && given};
+  for (const double time : times) take_step(out, time * ns_per(unit));
+  if (!columns.unit && !given)
+    out.remarks.push_back("column " + columns.name + " is the time since the begin, in seconds");
+  return out;
+}
+
 }  // namespace
 
 std::optional<TableColumns> step_columns(std::span<const std::string_view> header) {
@@ -293,11 +382,14 @@ std::optional<TableColumns> step_columns(std::span<const std::string_view> heade
       preference = column->preference;
       found.time = i;
       found.unit = column->unit;
+      found.of_step = column->of_step;
       found.name = name;
     } else if (name == "cause" || name == "tag" || name == "event") {
       found.cause = i;
     } else if (name == "step" || name == "index" || name == "iteration") {
       found.step = i;
+    } else if (name == "epoch") {
+      found.epoch = i;
     } else if (name == "rank") {
       found.rank = i;
     } else if (operation || name == "phase" || name == "part") {
@@ -336,7 +428,13 @@ RankColumns rank_columns(std::span<const std::string_view> header) {
 }
 
 Result<StepTimes> steps_of_table(StepLines lines, char separator, const TableColumns& columns,
-                                 std::string_view path, TimeUnit assumed) {
+                                 std::string_view path, const StepReading& reading) {
+  const TimeUnit assumed = reading.assumed();
+  if (auto of_clock = clock_table(lines, separator, columns, path, reading.unit)) {
+    if (!*of_clock) return of_clock->error();
+    remark_unused(columns, **of_clock);
+    return finished_steps(**std::move(of_clock), path);
+  }
   const bool phases = columns.time && columns.part && !columns.of_operations &&
                       names_phases(lines, separator, *columns.part);
   auto times = phases ? phase_table(lines, separator, columns, path, assumed)

@@ -14,6 +14,7 @@
 #include "stepscope/read/log/rank_lists.h"
 #include "stepscope/read/log/step_list.h"
 #include "stepscope/read/log/step_parts.h"
+#include "stepscope/read/log/step_reading.h"
 #include "stepscope/read/log/step_table.h"
 #include "stepscope/read/log/time_unit.h"
 
@@ -23,9 +24,11 @@ namespace stepscope {
 struct TableColumns {
   std::optional<std::size_t> time{};  // absent: the step is the sum of `parts`
   std::optional<TimeUnit> unit{};
+  bool of_step = false;  // the name says that the time is a step's
   std::string name{};
   std::optional<std::size_t> cause{};
   std::optional<std::size_t> step{};
+  std::optional<std::size_t> epoch{};
   std::optional<std::size_t> rank{};
   std::optional<std::size_t> part{};  // says which part of a step a row is
   bool of_operations = false;         // by its name the rows are operations, not steps
@@ -48,7 +51,7 @@ struct RankColumns {
 // `lines`: those below the header. Errors name the line.
 [[nodiscard]] Result<StepTimes> steps_of_table(StepLines lines, char separator,
                                                const TableColumns& columns, std::string_view path,
-                                               TimeUnit assumed);
+                                               const StepReading& reading);
 [[nodiscard]] Result<StepTimes> steps_of_rank_columns(StepLines lines, char separator,
                                                       const RankColumns& columns,
                                                       std::string_view path, TimeUnit assumed);

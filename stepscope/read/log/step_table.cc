@@ -21,6 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 9> names = {"step_time", "iteration_time", "iter_time",
                                                    "step",      "wall",           "wall_time",
                                                    "duration",  "elapsed",        "time"};
+constexpr std::size_t of_steps = 4;  // the first ones
 constexpr std::string_view needs_unit = "step";
 constexpr std::size_t most_columns = 1000;  // of JSON, whose rows may have other keys each
 
@@ -85,8 +86,8 @@ std::optional<TimeColumn> time_column(std::string_view name) {
   const NameAndUnit split = name_and_unit(lower);
   const auto found = std::ranges::find(names, split.name);
   if (found == names.end() || (split.name == needs_unit && !split.unit)) return std::nullopt;
-  return TimeColumn{.preference = static_cast<std::size_t>(found - names.begin()),
-                    .unit = split.unit};
+  const auto preference = static_cast<std::size_t>(found - names.begin());
+  return TimeColumn{.preference = preference, .of_step = preference < of_steps, .unit = split.unit};
 }
 
 namespace {

@@ -46,6 +46,7 @@ struct NameAndUnit {
 // A column name for step times: its priority among such names (0 = the best) and its unit.
 struct TimeColumn {
   std::size_t preference = 0;
+  bool of_step = false;  // the name says so; a "time" may be that of a clock
   std::optional<TimeUnit> unit;
 };
 [[nodiscard]] std::optional<TimeColumn> time_column(std::string_view name);

@@ -164,15 +164,15 @@ bool is_list(std::string_view text) {
 
 // JSON of times by its first bytes; absent for any other text.
 std::optional<Result<StepTimes>> json_times(ByteSource& source, std::string_view head,
-                                            std::string_view path, TimeUnit assumed) {
+                                            std::string_view path, const StepReading& reading) {
   if (is_train_json(head)) return train_steps(source, path);
   if (begins_json_lists(trimmed(head))) {
     const auto lists = read_json_lists(source, path);
-    return lists ? times_of_lists(*lists, path, assumed) : lists.error();
+    return lists ? times_of_lists(*lists, path, reading.assumed()) : lists.error();
   }
   if (begins_rank_lists(trimmed(head)) || !begins_json_table(head)) return std::nullopt;
   const auto csv = csv_of_json(source, path);
-  return csv ? parse_step_times(*csv, path, assumed) : Result<StepTimes>(csv.error());
+  return csv ? parse_step_times(*csv, path, reading) : Result<StepTimes>(csv.error());
 }
 
 }  // namespace
@@ -188,10 +188,10 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   const std::string_view head = text.substr(0, head_size);
   TextSource source(text);
-  if (auto times = json_times(source, head, path, assumed)) return *std::move(times);
+  if (auto times = json_times(source, head, path, reading)) return *std::move(times);
   if (begins_rank_lists(trimmed(head))) return times_of_lists(printed_lists(text), path, assumed);
   if (begins_printed_overlap(head))
-    return parse_step_times(csv_of_printed_overlap(text), path, assumed);
+    return parse_step_times(csv_of_printed_overlap(text), path, reading);
   StepLines lines(text);
   std::string_view first;
   bool any = false;
@@ -208,7 +208,7 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
                  .hint =
                      "stepscope calibrate MACHINE.json --from FILE --machine NAME --ranks N fits "
                      "such a table"};
-  if (columns) return steps_of_table(lines, separator, *columns, path, assumed);
+  if (columns) return steps_of_table(lines, separator, *columns, path, reading);
   if (const RankColumns of_ranks = rank_columns(cells); !of_ranks.times.empty())
     return steps_of_rank_columns(lines, separator, of_ranks, path, assumed);
   if (std::ranges::all_of(cells, [](std::string_view c) { return number_in(c).has_value(); }))
@@ -293,8 +293,8 @@ Result<StepTimes> read_step_times(const std::string& path, const StepReading& re
   source = open_source(path);
   if (!source) return source.error();
   const std::string_view begin = head;
-  auto times = json_times(**source, begin.substr(begin.starts_with("\xEF\xBB\xBF") ? 3 : 0), path,
-                          reading.assumed());
+  auto times =
+      json_times(**source, begin.substr(begin.starts_with("\xEF\xBB\xBF") ? 3 : 0), path, reading);
   if (const std::string damage = (*source)->damage(); times && !damage.empty())
     return Error{.what = damage, .file = path, .hint = "copy the file again"};
   if (times) return *std::move(times);

@@ -38,6 +38,29 @@ TEST(StepTimes, OneNumberALineIsInMilliseconds) {
   EXPECT_EQ(ns_of("0.4\n0.5\n", TimeUnit::s), (Doubles{0.4e9, 0.5e9}));
 }
 
+TEST(StepTimes, ATimeThatGrowsFromRowToRowIsAClock) {
+  const auto times = parse_step_times("step,elapsed\n10,5\n20,10\n30,16\n40,21\n", "list");
+  ASSERT_TRUE(times) << times.error().message();
+  EXPECT_EQ(times->wall_ns, (Doubles{0.5e9, 0.6e9, 0.5e9})) << "in seconds, ten steps a row";
+  EXPECT_EQ(times->source, "differences of column elapsed");
+  EXPECT_EQ(ns_of("time_ms\n1700000000000\n1700000000250\n1700000000500\n"),
+            (Doubles{250e6, 250e6}));
+  // The clock of a second run, and steps that take longer each.
+  EXPECT_EQ(ns_of("wall_s\n1\n2\n3\n4\n5\n6\n1\n2\n"), (Doubles{1e9, 1e9, 1e9, 1e9, 1e9, 1e9}));
+  EXPECT_EQ(ns_of("wall_ms\n100\n101\n102\n103\n"), (Doubles{100e6, 101e6, 102e6, 103e6}));
+  EXPECT_EQ(ns_of("step_time_ms\n1\n2\n3\n"), (Doubles{1e6, 2e6, 3e6}));
+}
+
+TEST(StepTimes, RowsOfEpochsAreNoSteps) {
+  EXPECT_TRUE(
+      error_of("epoch,time,loss\n1,15,2\n2,28,2\n3,41,1\n4,54,1\n")
+          .find("has a time of each epoch (median 13 s, if in seconds; column time, which is "
+                "the time since the begin), and none of a step") != std::string::npos);
+  EXPECT_TRUE(error_of("epoch,time_s\n1,15\n2,14\n3,15\n").find("of each epoch (median 15 s") !=
+              std::string::npos);
+  EXPECT_EQ(ns_of("epoch,step,time_s\n1,1,15\n1,2,14\n2,3,15\n"), (Doubles{15e9, 14e9, 15e9}));
+}
+
 TEST(StepTimes, TheHeaderNamesColumnAndUnit) {
   EXPECT_EQ(ns_of("step,loss,step_time_s\n0,5.1,0.5\n1,4.9,0.25\n"), (Doubles{0.5e9, 0.25e9}));
   EXPECT_EQ(ns_of("index;Wall_ns\n0;7\n"), Doubles{7});

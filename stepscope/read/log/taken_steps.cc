@@ -46,6 +46,12 @@ std::optional<std::int64_t> whole_number(std::optional<double> value) {
   return static_cast<std::int64_t>(*value);
 }
 
+bool grow_with_rows(std::span<const double> times) {
+  std::size_t rises = 0;
+  for (std::size_t i = 1; i < times.size(); ++i) rises += times[i] > times[i - 1] ? 1U : 0U;
+  return 5 * rises + 4 >= 4 * times.size();
+}
+
 // Values beyond 30 years or below a femtosecond are not steps. `iteration`: absent if the input
 // does not number its steps.
 void take_step(StepTimes& times, double ns, std::string_view cause,

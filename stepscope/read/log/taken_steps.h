@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ namespace stepscope {
 [[nodiscard]] bool says_something(std::string_view line);
 // A number of a step or rank; absent for fractions and what no 53 bits hold.
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::optional<double> value);
+
+// Whether nearly each row has a later time than the row before, as the rows of a clock have.
+[[nodiscard]] bool grow_with_rows(std::span<const double> times);
 
 // Times that are no step's are counted. `iteration`: absent if the input does not number its steps.
 void take_step(StepTimes& times, double ns, std::string_view cause = {},
