@@ -146,7 +146,10 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
     a.tokens_per_s = log.run_tokens_per_s;
     a.throughput_from = "of the whole run";
   }
-  if (!a.samples_per_s && log.run_samples_per_s) a.samples_per_s = log.run_samples_per_s;
+  // The last batch of a run may be smaller, so its own rate is nearer than that of its mean step.
+  const bool of_run = steps.steps.size() == 1 && steps.steps[0].record == log.records.size();
+  if ((!a.samples_per_s || of_run) && log.run_samples_per_s)
+    a.samples_per_s = log.run_samples_per_s;
   // DeepSpeed divides the batch by the time its timers measured in one step.
   std::vector<double> said;
   for (const LogRecord& r : log.records)

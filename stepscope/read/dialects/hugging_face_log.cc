@@ -112,27 +112,36 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   return true;
 }
 
+// speed_metrics() in transformers/trainer_utils.py rounds the rate to three decimals.
+constexpr double half_digit = 0.0005;
+
+// The one whole number of steps that the rate of a run allows; absent if it allows several.
+std::optional<std::int64_t> steps_of_rate(double run_s, double rate) {
+  const double least = std::ceil(run_s * (rate - half_digit));
+  const double most = std::floor(run_s * (rate + half_digit));
+  if (!(least >= 1) || least != most || least > 1e15) return std::nullopt;
+  return static_cast<std::int64_t>(least);
+}
+
 // The mean of a run, by its runtime and its steps, else by the rate that it prints.
 LogSteps mean_of_run(const JobLog& log) {
   LogSteps steps;
   LogStep step{.iteration = -1, .steps = 1, .record = log.records.size(), .cause = {}};
-  if (log.run_s && log.run_steps && *log.run_steps > 0) {
-    steps.how = "train_runtime / its steps";
-    step.steps = *log.run_steps;
+  const double rate = log.run_steps_per_s.value_or(0);
+  const auto one = log.run_s ? steps_of_rate(*log.run_s, rate) : std::nullopt;
+  if (log.run_s && (log.run_steps ? *log.run_steps > 0 : one.has_value())) {
+    steps.how = log.run_steps ? "train_runtime / its steps"
+                              : "train_runtime / the one number of steps that its rate allows";
+    step.steps = log.run_steps ? *log.run_steps : *one;
     step.wall_ns = *log.run_s * giga / static_cast<double>(step.steps);
-  } else if (log.run_s && log.run_steps_per_s) {
-    // speed_metrics() in transformers/trainer_utils.py rounds the rate to three decimals.
-    constexpr double half = 0.0005;
-    const double rate = *log.run_steps_per_s;
-    if (!(rate > half)) return steps;
+  } else if (log.run_s && rate > half_digit) {
     const auto ms = [](double per_s) { return std::to_string(std::llround(1e3 / per_s)); };
     steps.how = "the mean of the whole run by its rounded rate";
-    if (const double below = 1e3 / (rate + half), above = 1e3 / (rate - half);
+    if (const double below = 1e3 / (rate + half_digit), above = 1e3 / (rate - half_digit);
         above < 1e15 && std::llround(below) != std::llround(above))
-      steps.how += ", between " + ms(rate + half) + " and " + ms(rate - half) + " ms";
+      steps.how += ", between " + ms(rate + half_digit) + " and " + ms(rate - half_digit) + " ms";
     const double count = std::round(*log.run_s * rate);
-    steps.steps_rounded =
-        std::floor(*log.run_s * (rate + half)) > std::ceil(*log.run_s * (rate - half));
+    steps.steps_rounded = true;
     step.steps = std::max<std::int64_t>(1, count < 1e15 ? static_cast<std::int64_t>(count) : 1);
     step.wall_ns = giga / rate;
   }
