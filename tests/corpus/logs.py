@@ -39,6 +39,13 @@ text("epochs_of_mlperf.log",
 text("clock.csv", "step,time,loss\n" + "".join(f"{20 * n},{10 * n + n % 2 / 5},{9 - n}\n" for n in range(1, 6)))
 text("epochs.csv", "epoch,time,loss\n" + "".join(f"{n},{12 * n + 3},{9 - n}\n" for n in range(1, 6)))
 
+# The rate of a short run has few digits.
+text("run_of_two_steps.log", "{'train_runtime': 273.01, 'train_samples_per_second': 3.663, 'train_steps_per_second': 0.007, 'epoch': 1.0}\n")
+
+# Two processes print the same bar into one file, one after the other.
+text("equal_bars.log", "".join(f" {10 * n}%|#   | {n}/10 [{58 * n // 60:02}:{58 * n % 60:02}<09:00, 58.0{rank}s/it]\n"
+                               for rank in range(2) for n in range(1, 11)))
+
 # A program that measures two kinds of work one after the other.
 text("two_benchmarks.log",
      "".join(f"round={10 * (n % 9)} took={0.136 if n < 9 else 0.448}\n" for n in range(18)))

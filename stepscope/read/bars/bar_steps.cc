@@ -48,7 +48,24 @@ std::int32_t telling_rank(const JobLog& log, std::span<const std::size_t> lines)
   return most == counts.end() ? -1 : most->first;
 }
 
-std::vector<OneBar> bars_of(const JobLog& log, std::span<const std::size_t> lines) {
+// Whether two bars show the same counts at the same times and rates: processes of one job print the
+// same bar, and a log may hold them one after the other.
+bool is_same_bar(const JobLog& log, const OneBar& a, const OneBar& b) {
+  constexpr std::size_t least_lines = 3;
+  constexpr double least_s = 20;  // whole seconds of less are equal by chance
+  constexpr double rounding = 0.005;
+  return !b.launch && a.ahead.size() >= least_lines && a.longest_s >= least_s &&
+         std::ranges::equal(a.ahead, b.ahead, [&](std::size_t left, std::size_t right) {
+           const LogRecord& l = log.records[left];
+           const LogRecord& r = log.records[right];
+           const double rate = l.wall_ns.value_or(0);
+           return l.epoch == r.epoch && l.iteration == r.iteration &&
+                  *l.elapsed_s == *r.elapsed_s &&
+                  std::fabs(rate - r.wall_ns.value_or(0)) <= rounding * rate;
+         });
+}
+
+std::vector<OneBar> all_bars(const JobLog& log, std::span<const std::size_t> lines) {
   const std::int32_t rank = telling_rank(log, lines);
   std::vector<OneBar> bars;
   std::map<std::int32_t, std::size_t> of_epoch;  // the last bar of each
@@ -81,6 +98,15 @@ std::vector<OneBar> bars_of(const JobLog& log, std::span<const std::size_t> line
       bar.shared = true;
     }
   }
+  return bars;
+}
+
+// Each bar once, whichever processes print it.
+std::vector<OneBar> bars_of(const JobLog& log, std::span<const std::size_t> lines) {
+  std::vector<OneBar> bars = all_bars(log, lines);
+  const auto again = std::ranges::unique(
+      bars, [&](const OneBar& a, const OneBar& b) { return is_same_bar(log, a, b); });
+  bars.erase(again.begin(), again.end());
   return bars;
 }
 

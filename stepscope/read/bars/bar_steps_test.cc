@@ -126,6 +126,22 @@ TEST(BarSteps, EachEpochCountsItsSteps) {
   EXPECT_TRUE(two.by_epoch);
 }
 
+TEST(BarSteps, EqualBarsOfSeveralProcessesAreOne) {
+  const std::string one =
+      "  6%|6   | 1/16 [00:58<14:41, 58.76s/it]\n 12%|1   | 2/16 [02:00<13:54, 59.61s/it]\n"
+      " 19%|1   | 3/16 [03:00<12:56, 59.72s/it]\n 25%|#   | 4/16 [04:01<12:56, 59.92s/it]\n";
+  const std::string other =
+      "  6%|6   | 1/16 [00:58<14:40, 58.70s/it]\n 12%|1   | 2/16 [02:00<13:53, 59.57s/it]\n"
+      " 19%|1   | 3/16 [03:00<12:56, 59.69s/it]\n 25%|#   | 4/16 [04:01<12:56, 59.90s/it]\n";
+  const LogSteps steps = bar_steps_in(one + one + other);
+  EXPECT_EQ(milliseconds(steps), (Counts{62000, 60000, 61000}));
+  EXPECT_EQ(steps.numbered_anew, 0U);
+  EXPECT_EQ(bar_steps_in(one + "  6%|6   | 1/16 [00:54<14:40, 54.70s/it]\n"
+                               " 12%|1   | 2/16 [01:50<13:53, 55.57s/it]\n")
+                .numbered_anew,
+            1U);
+}
+
 TEST(BarSteps, ABarThatTheTerminalCutsHasCountAndClock) {
   const LogSteps steps = bar_steps_in(
       "  1%|#        | 2/203 [00:12<16:46,  5.01s/it\n"
@@ -193,6 +209,16 @@ TEST(TrainerSteps, ARoundedRateGivesAnInterval) {
   EXPECT_EQ(milliseconds(steps), Counts{5405});
   EXPECT_TRUE(steps.steps_rounded);
   EXPECT_EQ(steps.how, "the mean of the whole run by its rounded rate, between 5391 and 5420 ms");
+}
+
+TEST(TrainerSteps, ARateThatAllowsOneNumberOfStepsGivesIt) {
+  const LogSteps steps = bar_steps_in(
+      "{'train_runtime': 273.01, 'train_samples_per_second': 3.663, 'train_steps_per_second': "
+      "0.007, 'epoch': 1.0}\n");
+  EXPECT_EQ(milliseconds(steps), Counts{136505});
+  ASSERT_EQ(steps.steps.size(), 1U);
+  EXPECT_EQ(steps.steps[0].steps, 2);
+  EXPECT_FALSE(steps.steps_rounded);
 }
 
 TEST(TrainerSteps, OfMsSwiftByItsElapsedTime) {
