@@ -31,7 +31,8 @@ LineKind kind_of(std::string_view line) {
   if (is_plugin_line(line)) return LineKind::nccl_plugin;
   if (is_torchtitan_line(line)) return LineKind::torchtitan;
   const bool json = line.starts_with('{') && !line.starts_with("{'");  // a Python dict is a log's
-  return json ? LineKind::unknown : LineKind::log;
+  const bool of_trainer = contains_any(line, {"\"elapsed_time\":", "\"mode\":", "\"time\":"});
+  return json && !of_trainer ? LineKind::unknown : LineKind::log;
 }
 
 CollectiveKind plugin_kind(std::string_view name) {

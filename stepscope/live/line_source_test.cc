@@ -118,5 +118,17 @@ TEST(LineSource, CountsLinesOfNoKind) {
   EXPECT_EQ(source.not_understood(), 1U);
 }
 
+TEST(LineSource, RowsOfATrainerAreALog) {
+  JobState state;
+  LineSource source("trainer_log.jsonl");
+  for (int n = 0; n < 4; ++n)
+    source.take(R"({"current_steps": )" + std::to_string(10 * n) +
+                    R"(, "loss": 1.5, "elapsed_time": "0:0)" + std::to_string(n) + R"(:00"})",
+                state, n);
+  EXPECT_EQ(source.kind(), LineKind::log);
+  source.flush(state, 4);
+  EXPECT_EQ(state.curve().steps(), 30);
+}
+
 }  // namespace
 }  // namespace stepscope
