@@ -46,6 +46,14 @@ text("run_of_two_steps.log", "{'train_runtime': 273.01, 'train_samples_per_secon
 text("equal_bars.log", "".join(f" {10 * n}%|#   | {n}/10 [{58 * n // 60:02}:{58 * n % 60:02}<09:00, 58.0{rank}s/it]\n"
                                for rank in range(2) for n in range(1, 11)))
 
+# DeepSpeed-Chat's third stage, and the rows of LLaMA-Factory.
+text("chat_of_deepspeed.log",
+     "".join(f"epoch: 0|step: {n}|ppo_ep: 1|act_loss: 0.1|cri_loss: 0.01|unsuper_loss: 0.0\n"
+             f"|E2E latency={3.75 + n % 3 / 20:.2f}s |Gather latency=0.00s (0.00%) |Generate time=2.50s (65.79%) |Training time=1.08s (28.42%) "
+             "|Others=0.22 (5.79%)|CurSamplesPerSec=16.84 |AvgSamplesPerSec=16.54\n" for n in range(30)))
+text("rows_of_a_trainer.jsonl",
+     "".join(f'{{"current_steps": {10 * n}, "total_steps": 900, "loss": 1.5, "epoch": 0.1, "elapsed_time": "0:0{n}:00"}}\n' for n in range(4)))
+
 # A program that measures two kinds of work one after the other.
 text("two_benchmarks.log",
      "".join(f"round={10 * (n % 9)} took={0.136 if n < 9 else 0.448}\n" for n in range(18)))

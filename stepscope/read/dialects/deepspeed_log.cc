@@ -154,10 +154,31 @@ constexpr LogPattern deepspeed_pattern = {.word = "AvgSamplesPerSec=",
                                           .ends = " ,G",
                                           .stamped = true};
 
+// "|E2E latency=3.87s |Gather latency=0.00s (0.00%) |Generate time=2.50s (64.47%) |Training
+// time=1.15s (29.80%) |Others=0.22 (5.73%)|CurSamplesPerSec=16.52 |AvgSamplesPerSec=16.54" of
+// DeepSpeed-Chat (dschat/utils/perf.py): the time of a step of RLHF, and its parts.
+constexpr std::string_view chat_word = "|E2E latency=";
+
 bool take_deepspeed_throughput(const LogLine& line, LogState& state) {
+  if (contains(line.text, chat_word)) return false;  // another line, with another rate
   LogPattern pattern = deepspeed_pattern;
   if (!contains(line.text, pattern.step)) pattern.step = "/";
   return take_record(deepspeed_log.tool, pattern, line, state) != nullptr;
+}
+
+bool take_deepspeed_chat(const LogLine& line, LogState& state) {
+  constexpr std::string_view ends = " s|";
+  const std::string_view text = line.text.substr(line.text.find(chat_word));
+  const auto whole = clean_number_behind(text, chat_word, ends);
+  if (!whole || !(*whole > 0) || !std::isfinite(*whole)) return false;
+  for (const std::string_view part : {"Gather latency", "Generate time", "Training time", "Others"})
+    if (const auto s = clean_number_behind(text, '|' + std::string(part) + '=', ends);
+        s && *s > 0 && std::isfinite(*s))
+      state.time(deepspeed_log.tool, part, *s * 1e3);
+  LogRecord& record = state.add(deepspeed_timers.tool, line);
+  record.wall_ns = *whole * giga;
+  count_line(state.log, deepspeed_log.tool);
+  return true;
 }
 
 // "comm op: all_reduce | time (ms): 1.23 | msg size: 678.86 MB | algbw (Gbps): … | busbw (Gbps):
@@ -339,10 +360,11 @@ LogSteps deepspeed_steps(const JobLog& log) {
 
 LogSteps deepspeed_timer_steps(const JobLog& log) {
   return place_steps(log, deepspeed_timers, StepsBy::lines,
-                     "fwd + bwd + step, without what lies between them", has_parts);
+                     "its timers of a step, without what lies between steps", has_parts);
 }
 
 constexpr std::array deepspeed_words = {LogWord{deepspeed_pattern.word, take_deepspeed_throughput},
+                                        LogWord{chat_word, take_deepspeed_chat},
                                         LogWord{"time (ms) |", take_timers},
                                         LogWord{", skipped=", take_deepspeed_progress},
                                         LogWord{"comm op: ", take_deepspeed_operation},

@@ -393,5 +393,22 @@ TEST(LogDialect, OfTheTrainersOfTrlAndAxolotl) {
   EXPECT_DOUBLE_EQ(*axolotl.records[0].tokens_per_s_device, 812.5);
 }
 
+TEST(DeepSpeedChat, ALineHasTheTimeOfAStepAndItsParts) {
+  std::string text;
+  for (const char* s : {"3.87", "3.93", "3.85"})
+    text += "|E2E latency=" + std::string(s) +
+            "s |Gather latency=0.00s (0.00%) |Generate time=2.50s (64.47%) |Training time=1.15s "
+            "(29.80%) |Others=0.22 (5.73%)|CurSamplesPerSec=16.52 |AvgSamplesPerSec=16.54\n";
+  const auto log = parse_job_log(text, "log");
+  ASSERT_TRUE(log);
+  EXPECT_TRUE(log->notes.empty());
+  const LogSteps steps = steps_of(*log);
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 3.87e9);
+  ASSERT_EQ(log->timers.size(), 3U);
+  EXPECT_EQ(log->timers[0].name, "Generate time");
+  EXPECT_EQ(log->timers[0].ms, (std::vector<double>{2500, 2500, 2500}));
+}
+
 }  // namespace
 }  // namespace stepscope
