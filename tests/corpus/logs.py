@@ -54,6 +54,11 @@ text("chat_of_deepspeed.log",
 text("rows_of_a_trainer.jsonl",
      "".join(f'{{"current_steps": {10 * n}, "total_steps": 900, "loss": 1.5, "epoch": 0.1, "elapsed_time": "0:0{n}:00"}}\n' for n in range(4)))
 
+# Bars with a unit of their own, and without a total.
+text("bar_of_batches.log", "Epoch 0: 100%|####| 994/994 [03:44<00:00,  4.43batch/s]\nEpoch 1: 100%|####| 994/994 [03:58<00:00,  4.18batch/s]\n"
+                           "Training: 100%|####| 2/2 [07:42<00:00, 231.2s/epoch]\n")
+text("bar_without_total.log", "Epoch 0: :   0%|          | 614/? [23:53<00:00, v_num=, reduced_train_loss=, global_step=]\n")
+
 # A program that measures two kinds of work one after the other.
 text("two_benchmarks.log",
      "".join(f"round={10 * (n % 9)} took={0.136 if n < 9 else 0.448}\n" for n in range(18)))

@@ -114,7 +114,7 @@ TEST(LogAccount, TimesThatAreApartWhereTheNumbersGoBackAreTwoLevels) {
 
 TEST(LogAccount, TheSlowestStepIsOneThatIsKept) {
   Made m = made();
-  EXPECT_EQ(account_of(m.log, m.steps).slowest, 44U);
+  EXPECT_EQ(account_of(m.log, m.steps).slowest, 42U);
   m.steps.steps[7].wall_ns = 50e9;
   EXPECT_EQ(account_of(m.log, m.steps).slowest, 7U);
 }

@@ -186,6 +186,19 @@ std::optional<LogStep> mean_of_closed(const JobLog& log, const OneBar& bar) {
   return step;
 }
 
+// The mean since the begin of a bar that shows no rate.
+std::optional<LogStep> mean_so_far(const JobLog& log, const OneBar& bar) {
+  constexpr double least_s = 10;  // whole seconds give 5 %
+  const std::size_t record = bar.lines.back();
+  const LogRecord& r = log.records[record];
+  if (r.wall_ns || *r.elapsed_s < least_s) return std::nullopt;
+  return LogStep{.iteration = r.iteration,
+                 .steps = done_of(r),
+                 .wall_ns = *r.elapsed_s * giga / static_cast<double>(done_of(r)),
+                 .record = record,
+                 .cause = {}};
+}
+
 // Appends the steps of bars in turn.
 class BarSteps {
  public:
@@ -291,7 +304,8 @@ LogSteps steps_between_lines(const JobLog& log, const LogDialect& dialect,
     std::vector<LogStep> steps = windows_of(log, bar);
     closed_only = closed_only && steps.empty();
     if (steps.empty())
-      if (auto mean = mean_of_closed(log, bar)) steps.push_back(*std::move(mean));
+      for (auto mean : {mean_of_closed(log, bar), mean_so_far(log, bar)})
+        if (mean && steps.empty()) steps.push_back(*std::move(mean));
     placed.put(bar, std::move(steps));
   }
   LogSteps out =

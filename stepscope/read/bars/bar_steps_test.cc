@@ -178,6 +178,25 @@ TEST(BarSteps, ABarOfOtherUnitsCountsNoSteps) {
                     "log"));
 }
 
+TEST(BarSteps, AProgramMayNameTheUnitOfItsSteps) {
+  const LogSteps steps = bar_steps_in(
+      "Epoch 0: 100%|####| 994/994 [03:44<00:00,  4.43batch/s, loss=1.2]\n"
+      "Epoch 1: 100%|####| 994/994 [03:58<00:00,  4.17 batches/s]\n"
+      "Training: 100%|####| 2/2 [07:42<00:00, 231.20s/epoch]\n");
+  EXPECT_EQ(milliseconds(steps), (Counts{226, 240}));
+  EXPECT_EQ(steps.steps[0].steps, 994);
+}
+
+TEST(BarSteps, ABarWithoutATotalHasElapsedTimeAndCount) {
+  const LogSteps figures = bar_steps_in(
+      "Epoch 0: :   0%|          | 614/? [23:53<00:00, v_num=, reduced_train_loss=, step=]\n");
+  EXPECT_EQ(milliseconds(figures), Counts{2334});
+  EXPECT_EQ(figures.steps[0].steps, 614);
+  EXPECT_EQ(figures.how, "the mean since the begin of its progress bar");
+  EXPECT_EQ(milliseconds(bar_steps_in("10it [00:30,  3.00s/it]\r20it [01:05,  3.40s/it]\r")),
+            Counts{3500});
+}
+
 TEST(BarSteps, WordsOfTrainingAndOfFiguresAreNoOtherWork) {
   for (const char* before : {"Training (eval every 5): ", "Epoch 3 val loss 0.31: ", "Steps: ",
                              "[evaluate.py:33] Epoch 3: ", "val_loss=0.31 ", "Loss: 0.52: "})

@@ -47,26 +47,50 @@ LogRecord& add_bar(const LogTool& tool, const LogLine& line, const BarPlace& pla
 
 constexpr std::int64_t most_bar_steps = 1'000'000'000'000;
 
-// The time of a step by the rate " 1.20it/s" or " 5.01s/it". Absent where the line was cut in it,
-// and for "?it/s": no rate is known yet.
-std::optional<double> ns_of_rate(std::string_view text) {
+// tqdm prints the unit that a program gives. Nobody knows how many "examples" a step has.
+constexpr std::array<std::string_view, 9> step_units = {
+    "it", "batch", "batches", "step", "steps", "iter", "iters", "update", "updates"};
+
+// " 1.20it/s", "5.01s/batch", perhaps cut at the terminal's edge.
+struct BarRate {
+  double number = 0;
+  std::string_view unit{};
+  bool per_step = false;  // seconds of a step, not steps a second
+};
+
+// Absent for "?it/s": no rate is known yet.
+std::optional<BarRate> bar_rate(std::string_view text) {
   std::string_view rest = trimmed(text);
-  const auto rate = take_number<double>(rest);
-  if (!rate || !(*rate > 0) || !std::isfinite(*rate)) return std::nullopt;
-  if (rest.starts_with("it/s")) return 1e9 / *rate;
-  return rest.starts_with("s/it") ? std::optional(1e9 * *rate) : std::nullopt;
+  const auto number = take_number<double>(rest);
+  if (!number) return std::nullopt;
+  std::string_view unit = trimmed(rest.substr(0, rest.find_first_of(",]")));
+  const bool per_step = unit.starts_with("s/");
+  if (per_step) unit.remove_prefix(2);
+  if (!per_step) unit = unit.substr(0, unit.find('/'));
+  return BarRate{.number = *number, .unit = unit, .per_step = per_step};
 }
 
-// Whether a rate, perhaps cut at the terminal's edge, is of steps: "44.1 examples/s" is not, and
-// "?it/s" knows none yet.
-bool is_rate_of_steps(std::string_view text) {
-  std::string_view rest = trimmed(text);
-  if (rest.empty()) return true;
-  if (!take_number<double>(rest)) return false;
-  constexpr std::array<std::string_view, 2> units = {"it/s", "s/it"};
-  return std::ranges::any_of(units, [&](std::string_view unit) {
-    return rest.starts_with(unit) || unit.starts_with(rest);
-  });
+// The time of a step; absent where the line was cut in its rate.
+std::optional<double> ns_of_rate(std::string_view text) {
+  const auto rate = bar_rate(text);
+  const bool whole = text.find_first_of(",]") != std::string_view::npos;
+  if (!rate || !whole || !(rate->number > 0) || !std::isfinite(rate->number) ||
+      std::ranges::find(step_units, rate->unit) == step_units.end())
+    return std::nullopt;
+  return rate->per_step ? 1e9 * rate->number : 1e9 / rate->number;
+}
+
+// Whether a bar counts steps, by its rate. A bar may show figures of the program instead of a rate:
+// "v_num=, train_loss=1.5".
+bool counts_steps(std::string_view text) {
+  const std::string_view rest = trimmed(text);
+  if (rest.empty() || rest.substr(0, rest.find(',')).find('=') != std::string_view::npos)
+    return true;
+  const auto rate = bar_rate(rest);
+  return rate && std::ranges::any_of(step_units, [&](std::string_view unit) {
+           return rate->unit == unit ||
+                  (unit.starts_with(rate->unit) && rest.ends_with(rate->unit));
+         });
 }
 
 // The digits that a text ends with.
@@ -82,23 +106,35 @@ struct TqdmBar {
   std::string_view rate{};  // and what follows it
 };
 
-// A bar whose bracket is at `open`: " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]".
+// A bar whose bracket is at `open`: " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]", and without a
+// total "0%|   | 614/? [23:53<00:00, …]" and "614it [23:53,  2.33s/it]".
 std::optional<TqdmBar> bar_at(std::string_view text, std::size_t open) {
   const std::string_view inside = text.substr(open + 1);
-  const std::size_t left = inside.find('<');
+  std::string_view before = trimmed(text.substr(0, open));
+  const bool counter = before.ends_with("it");
+  const std::size_t left = inside.find(counter ? ',' : '<');
   if (left == std::string_view::npos) return std::nullopt;
   const auto elapsed = seconds_of_duration(trimmed(inside.substr(0, left)));
-  std::string_view before = trimmed(text.substr(0, open));
-  const std::string_view total_digits = digits_at_end(before);
-  before.remove_suffix(total_digits.size());
-  if (!elapsed || !before.ends_with('/')) return std::nullopt;
-  before.remove_suffix(1);
+  if (!elapsed) return std::nullopt;
+  std::optional<std::int64_t> total = 0;
+  if (counter) {
+    before.remove_suffix(2);
+  } else if (before.ends_with("/?")) {
+    before.remove_suffix(2);
+  } else {
+    const std::string_view digits = digits_at_end(before);
+    before.remove_suffix(digits.size());
+    if (!before.ends_with('/')) return std::nullopt;
+    before.remove_suffix(1);
+    total = clean_integer(digits);
+    if (!total || *total < 1) return std::nullopt;
+  }
   const std::string_view done_digits = digits_at_end(before);
   before.remove_suffix(done_digits.size());
   if (!before.empty() && before.back() != ' ' && before.back() != '|') return std::nullopt;
   const auto done = clean_integer(done_digits);
-  const auto total = clean_integer(total_digits);
-  if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps)
+  if (!done || *done < 1 || *done > most_bar_steps || (*total > 0 && *total < *done) ||
+      *total > most_bar_steps)
     return std::nullopt;
   const std::size_t comma = inside.find(',', left);
   return TqdmBar{.place = {.before = before, .done = *done, .total = *total},
@@ -130,7 +166,7 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
     if (bar || open == 0) break;
     open = text.rfind('[', open - 1);
   }
-  if (!bar || !is_rate_of_steps(bar->rate)) return false;
+  if (!bar || !counts_steps(bar->rate)) return false;
   const std::string_view description = description_of_bar(bar->place.before);
   if (const char* const work = other_work(description)) {
     state.note(work);

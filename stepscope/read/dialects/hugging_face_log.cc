@@ -157,7 +157,8 @@ LogSteps mean_of_speed(const JobLog& log) {
   LogSteps steps;
   for (std::size_t i = log.records.size(); i > 0; --i) {
     const LogRecord& r = log.records[i - 1];
-    if (!r.elapsed_s || !r.wall_ns || r.of_steps > 0 || r.iteration < 1) continue;
+    if (r.tool != &hugging_face_log.tool || r.of_steps > 0 || r.iteration < 1) continue;
+    if (!r.elapsed_s || !r.wall_ns) continue;
     // Another time, or steps that an earlier run made, do not give the elapsed time.
     const double whole_s = *r.wall_ns / giga * static_cast<double>(r.iteration);
     if (std::fabs(whole_s - *r.elapsed_s) > 1 + 0.01 * *r.elapsed_s || !is_step(*r.wall_ns))
