@@ -305,6 +305,10 @@ TEST(LogDialect, OfModdedNanoGptByTheSumOfItsSteps) {
       "step:2/1750 val_loss:8.2101 train_time:401ms step_avg:200.50ms\n"
       "step:3/1750 train_time:521ms step_avg:173.67ms\n",
       {"modded_nanogpt", {2, 3}, {0.1, 0.12}});
+  expect_steps(
+      "step:125/3225 val_loss:4.62997 train_time:23.965s step_avg:191.72ms\n"
+      "step:250/3225 val_loss:4.09869 train_time:43.840s step_avg:175.36ms\n",
+      {"modded_nanogpt", {250}, {0.159}});
 }
 
 TEST(LogDialect, OfNanoGptAndItsRelatives) {

@@ -13,9 +13,19 @@ constexpr std::array<LogField, 2> modded_nanogpt_fields = {{
     {"train_time:", &LogRecord::elapsed_s, 1e-3, LogPlace::behind, "ms"},
     {"_loss:", &LogRecord::loss},
 }};
+// The records of another optimizer print seconds: "train_time:23.965s step_avg:191.72ms".
+constexpr std::array<LogField, 2> modded_nanogpt_seconds = {{
+    {"train_time:", &LogRecord::elapsed_s, 1, LogPlace::behind, "s"},
+    {"_loss:", &LogRecord::loss},
+}};
 constexpr std::array modded_nanogpt_patterns = {LogPattern{.word = "ms step_avg:",
                                                            .step = "step:",
                                                            .fields = modded_nanogpt_fields,
+                                                           .behind_step = "/",
+                                                           .shared = true},
+                                                LogPattern{.word = "s step_avg:",
+                                                           .step = "step:",
+                                                           .fields = modded_nanogpt_seconds,
                                                            .behind_step = "/",
                                                            .shared = true}};
 
