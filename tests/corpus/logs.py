@@ -59,6 +59,14 @@ text("bar_of_batches.log", "Epoch 0: 100%|####| 994/994 [03:44<00:00,  4.43batch
                            "Training: 100%|####| 2/2 [07:42<00:00, 231.2s/epoch]\n")
 text("bar_without_total.log", "Epoch 0: :   0%|          | 614/? [23:53<00:00, v_num=, reduced_train_loss=, global_step=]\n")
 
+# Lines of two kinds of work that share marks, a running mean behind a tab, and modded-nanogpt in seconds.
+text("train_and_val.log",
+     "".join(f"runner - INFO - Epoch(train)  [1][{20 * n:>3}/333]  lr: 1e-03  time: 0.6{n}{n * 3 % 7}  loss: 4.5\n" for n in range(1, 9)) +
+     "".join(f"runner - INFO - Epoch(val)  [1][{20 * n:>3}/167]  time: 0.1{n}{n * 3 % 7}\n" for n in range(1, 5)))
+text("tabs.log", "".join(f"iter {n}\tavg_time: 0.{40 + n * 3 % 7}\n" for n in range(1, 9)))
+text("seconds_of_nanogpt.log",
+     "".join(f"step:{125 * n}/3225 val_loss:4.6 train_time:{4 + 19.875 * n:.3f}s step_avg:{(4 + 19.875 * n) * 8 / n:.2f}ms\n" for n in range(1, 13)))
+
 # A program that measures two kinds of work one after the other.
 text("two_benchmarks.log",
      "".join(f"round={10 * (n % 9)} took={0.136 if n < 9 else 0.448}\n" for n in range(18)))

@@ -63,6 +63,8 @@ struct StepPlaces {
   TimeUnit unit = TimeUnit::s;
   bool unit_known = false;
   bool several_iterations = false;
+  bool of_step = false;  // the instants of the lines or the name of the time say so
+  bool running_mean = false;
 };
 
 bool names_step(std::string_view line, std::span<const LineNumber> slots, std::size_t i) {
@@ -117,7 +119,8 @@ int looks_like_time(std::string_view line, std::span<const LineNumber> slots, st
   if (contains_any(name,
                    {"data", "load", "fwd", "forward", "bwd", "backward", "eval", "save", "reader"}))
     score -= 4;
-  return score;
+  choice.running_mean = has_any_word(name, {"avg", "average", "mean"});
+  return score - (choice.running_mean ? 4 : 0);
 }
 
 // Sets the unit where the lines name none and their instants allow one alone.
@@ -200,6 +203,7 @@ std::optional<StepPlaces> choose(const RepeatedLine& kind, std::span<const LineN
     if (other) choose_count(kind, slots, *other, choice);
     const TimeFit fit = settle(kind, choice);
     if (fit == TimeFit::of_interval || fit == TimeFit::too_long) continue;
+    choice.of_step = fit == TimeFit::of_step || contains_any(name, {"step", "iter", "batch"});
     if (fit == TimeFit::of_step)
       score += 8;
     else if (alone || (grows(c) && !contains_any(name, {"step", "iter", "batch"})))
@@ -241,19 +245,43 @@ std::string_view words_before(const RepeatedLine& kind, std::span<const LineNumb
   return text();
 }
 
+bool has_letters(std::string_view text) { return std::ranges::any_of(text, is_letter); }
+
 // The text of a pattern from number `first` to `second`: any text up to the words before `second`.
 // Marks alone may also stand between other numbers, so the words of one of those precede them.
 std::string words_between(const RepeatedLine& kind, std::span<const LineNumber> slots,
                           std::size_t first, std::size_t second) {
-  const auto has_letters = [](std::string_view text) {
-    return std::ranges::any_of(text, is_letter);
-  };
   const std::string words = one_blank(words_before(kind, slots, second, first));
   if (has_letters(words)) return "* " + words;
   for (std::size_t i = second; i > first + 1; --i)
     if (const auto named = words_before(kind, slots, i - 1, first); has_letters(named))
       return "* " + one_blank(named) + "* " + words;
   return "* " + words;
+}
+
+// The words before the first place. Lines of other work may share mere marks, as "Epoch(val)
+// [1][20/167]" and "Epoch(train) [1][20/333]" do, so words with letters precede marks.
+std::string words_at_begin(const RepeatedLine& kind, std::span<const LineNumber> slots,
+                           std::size_t first) {
+  const std::string words = one_blank(words_before(kind, slots, first, std::nullopt));
+  if (has_letters(words)) return words;
+  for (std::size_t i = first; i > 0; --i)
+    if (const auto named = words_before(kind, slots, i - 1, std::nullopt);
+        has_letters(named) && !slots[i - 1].part_of_clock)
+      return one_blank(named) + "* " + words;
+  return words;
+}
+
+// The usual number of steps from line to line.
+std::int64_t steps_apart(const RepeatedLine& kind, std::size_t step) {
+  std::vector<double> apart;
+  for (std::size_t i = 1; i < kind.rows.size(); ++i)
+    if (const double n = kind.rows[i].values[step] - kind.rows[i - 1].values[step]; n > 0)
+      apart.push_back(n);
+  if (apart.empty()) return 1;
+  const auto middle = apart.begin() + std::ssize(apart) / 2;
+  std::ranges::nth_element(apart, middle);
+  return static_cast<std::int64_t>(std::min(*middle, 1e15));
 }
 
 std::optional<PatternOffer> offer_of(const RepeatedLine& kind) {
@@ -269,8 +297,10 @@ std::optional<PatternOffer> offer_of(const RepeatedLine& kind) {
   };
   PatternOffer offer{.line = std::string(line),
                      .unit_known = choice->unit_known,
+                     .apart = choice->of_step ? 1 : steps_apart(kind, choice->step),
+                     .running_mean = choice->running_mean,
                      .several_iterations = choice->several_iterations};
-  offer.pattern = one_blank(words_before(kind, slots, first, std::nullopt)) + place(first);
+  offer.pattern = words_at_begin(kind, slots, first) + place(first);
   const std::string_view between = text_before(line, slots, second);
   offer.pattern += second == first + 1 && between.size() <= 32
                        ? one_blank(between)
@@ -380,6 +410,7 @@ std::optional<PatternOffer> offer_pattern(ByteSource& source) {
 std::string in_words(const PatternOffer& offer) {
   constexpr std::size_t longest_shown = 100;
   std::string line = offer.line.substr(0, longest_shown);
+  std::ranges::replace(line, '\t', ' ');
   if (offer.line.size() > longest_shown) line += "…";
   std::string ms = std::to_string(offer.read.wall_ns / 1e6);
   ms.erase(ms.find_last_not_of('0') + 1);
@@ -389,6 +420,10 @@ std::string in_words(const PatternOffer& offer) {
   return "the line \"" + line + "\" reads as " + std::string(what) +
          std::to_string(offer.read.step) + " in " + ms + " ms" +
          (offer.unit_known ? "" : ", if its time is in seconds") +
+         (offer.apart > 1
+              ? ", or is of all " + std::to_string(offer.apart) + " steps since the line before"
+              : "") +
+         (offer.running_mean ? ", and may be the mean of all steps so far" : "") +
          (offer.several_iterations ? ", and a step has several iterations" : "") +
          ": give --log-pattern " + quote + offer.pattern + quote + " to confirm";
 }

@@ -4,6 +4,7 @@
 // name of a time.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct PatternOffer {
   std::string line{};  // one that it reads, without blanks at its ends
   LineMatch read{};
   bool unit_known = true;           // false: the time has no unit, and seconds are assumed
+  std::int64_t apart = 1;           // steps from line to line, if the time may be of all of them
+  bool running_mean = false;        // by its name, the time may be a mean of all steps so far
   bool several_iterations = false;  // the time is that of an iteration, and a step has several
 };
 

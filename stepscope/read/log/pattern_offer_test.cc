@@ -189,6 +189,32 @@ TEST(PatternOffer, LongLinesWithManyNumbersRepeat) {
   EXPECT_EQ(offer->read.step, 80);
 }
 
+TEST(PatternOffer, KeepsTheWordsThatDistinguishTheLine) {
+  std::string text;
+  for (int i = 0; i < 6; ++i)
+    text += "mmengine - INFO - Epoch(train)  [1][" + std::to_string(20 * i + 20) +
+            "/333]  lr: 1.0e-03  time: 0.63" + std::to_string(i * 3 % 5) + "  loss: 4.5\n";
+  for (int i = 0; i < 3; ++i)
+    text += "mmengine - INFO - Epoch(val)  [1][" + std::to_string(20 * i + 20) +
+            "/167]  time: 0.11" + std::to_string(i * 3 % 5) + "\n";
+  const auto offer = offer_pattern(text);
+  ASSERT_TRUE(offer);
+  StepReading reading;
+  reading.pattern = offer->pattern;
+  const auto log = parse_job_log(text, "log", reading);
+  ASSERT_TRUE(log) << offer->pattern;
+  EXPECT_EQ(log->records.size(), 6U) << offer->pattern;
+  EXPECT_NE(in_words(*offer).find("or is of all 20 steps since the line before"), std::string::npos)
+      << in_words(*offer);
+}
+
+TEST(PatternOffer, SaysThatAMeanMayBeOfAllSteps) {
+  const auto offer = offer_pattern(lines("step:", "\tstep_avg:", "ms"));
+  ASSERT_TRUE(offer);
+  EXPECT_NE(in_words(*offer).find("may be the mean of all steps so far"), std::string::npos);
+  EXPECT_EQ(in_words(*offer).find('\t'), std::string::npos);
+}
+
 TEST(PatternOffer, IsInTheErrorOfALogThatNobodyKnows) {
   const auto log = parse_job_log(lines("iteration ", " took ", " ms"), "log");
   ASSERT_FALSE(log);
