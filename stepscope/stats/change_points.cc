@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t most_values = 4096;
 constexpr double far_away = 3;             // robust standard deviations
+constexpr double far_jump = 20;            // of the noise of neighbours
 constexpr std::size_t of_far_values = 16;  // one in this number may be far away from its level
 
 struct Split {
@@ -141,6 +142,16 @@ class Segmentation {
     const double before = level(from, at);
     return p < options_.p && std::fabs(level(at, to) - before) >= options_.least * before;
   }
+  // A level that also drifts has few degrees of freedom, but its noise neither jumps so far nor
+  // keeps what it jumped.
+  [[nodiscard]] bool is_jump(std::size_t from, std::size_t at, std::size_t to) const {
+    const std::size_t n = options_.shortest;
+    if (at - from < n || to - at < n || noise_ == 0) return false;
+    const double before = level(at - n, at);
+    const double jump = level(at, at + n) - before;
+    const double kept = (level(at, to) - level(from, at)) / jump;
+    return std::fabs(jump) >= std::max(far_jump * noise_, options_.least * before) && kept >= 0.5;
+  }
 
   [[nodiscard]] std::optional<Split> narrowest(std::size_t begin, std::size_t end) const {
     std::optional<Split> found;
@@ -154,8 +165,9 @@ class Segmentation {
         from = std::min(from, last);
         const auto [at, v] = split_of(values_.subspan(from, size), options_.shortest, noise_);
         const Split split{.at = from + at, .p = p_at(v, at)};
-        if (is_change(from, split.at, from + size, split.p) && (!found || split.p < found->p))
-          found = split;
+        const bool changes =
+            is_change(from, split.at, from + size, split.p) || is_jump(begin, split.at, end);
+        if (changes && (!found || split.p < found->p)) found = split;
         if (from == last) break;
       }
       if (size == end - begin) break;
@@ -173,7 +185,7 @@ class Segmentation {
         const std::size_t to = i + 1 == cuts.size() ? values_.size() : cuts[i + 1];
         const std::size_t at = cuts[i] - from;
         const double p = p_at(held_down(values_.subspan(from, to - from), at, noise_), at);
-        if (is_change(from, cuts[i], to, p)) {
+        if (is_change(from, cuts[i], to, p) || is_jump(from, cuts[i], to)) {
           changes.push_back({cuts[i], level(from, cuts[i]), level(cuts[i], to), p});
         } else {
           cuts.erase(cuts.begin() + static_cast<std::ptrdiff_t>(i));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lasting changes of the level of a series. Seeded binary segmentation (Kovacs, Buehlmann, Li and
-// Munk, 2023) looks at intervals of many lengths. The split of an interval has the largest
+// Lasting changes of the level of a series. Seeded binary segmentation (Kovacs, Buehlmann, Li
+// and Munk, 2023) looks at intervals of many lengths. The split of an interval has the largest
 // standardised difference of means, with values beyond Hampel's limits moved onto the limits. If
 // few values are far from the levels on both sides of the split, limits around these levels are
-// used. So a single value of any size hides no change. It is a change if Student's t is significant
-// and the medians differ by `least`. The t has a standard error and degrees of freedom that account
-// for autocorrelation (long_run.h). The shortest interval that shows a change is used, because it
-// holds no other. Each change is then tested again between the stretches on both sides.
+// used. So a single value of any size hides no change. It is a change if Student's t is
+// significant and the medians differ by `least`. The t has a standard error and degrees of
+// freedom that account for autocorrelation (long_run.h). The shortest interval that shows a
+// change is used, because it holds no other. Each change is then tested again between the
+// stretches on both sides. A level that drifts has too few degrees of freedom for that: there a
+// jump counts that is 20 times the noise of neighbours. The stretches must keep half of it.
 #pragma once
 
 #include <cstddef>

@@ -112,5 +112,14 @@ TEST(ChangePoints, WhatIsTooSmallOrTooShort) {
   EXPECT_TRUE(find_changes(std::vector<double>(500, 3.0)).empty());
 }
 
+TEST(ChangePoints, ALevelThatDriftsMayJump) {
+  std::vector<double> values;
+  for (int i = 0; i < 130; ++i)
+    values.push_back((i < 50 ? 99.0 : 97.5) - 0.005 * (i % 50) + 0.01 * (i * 7 % 5));
+  const auto changes = find_changes(values);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].at, 50U);
+}
+
 }  // namespace
 }  // namespace stepscope
