@@ -61,11 +61,17 @@ text("bar_without_total.log", "Epoch 0: :   0%|          | 614/? [23:53<00:00, v
 
 # Lines of two kinds of work that share marks, a running mean behind a tab, and modded-nanogpt in seconds.
 text("train_and_val.log",
-     "".join(f"runner - INFO - Epoch(train)  [1][{20 * n:>3}/333]  lr: 1e-03  time: 0.6{n}{n * 3 % 7}  loss: 4.5\n" for n in range(1, 9)) +
-     "".join(f"runner - INFO - Epoch(val)  [1][{20 * n:>3}/167]  time: 0.1{n}{n * 3 % 7}\n" for n in range(1, 5)))
-text("tabs.log", "".join(f"iter {n}\tavg_time: 0.{40 + n * 3 % 7}\n" for n in range(1, 9)))
+     "".join(f"runner - INFO - Epoch(train)  [1][{20 * n:>3}/333]  lr: 1e-03  time: 0.6{n * 3 % 7}  loss: 4.5\n" for n in range(1, 9)) +
+     "".join(f"runner - INFO - Epoch(val)  [1][{20 * n:>3}/167]  time: 0.1{n * 3 % 7}\n" for n in range(1, 5)))
+text("tabs.log", "".join(f"iter {n}\tavg_step_time: 0.{40 + n * 3 % 7}\n" for n in range(1, 9)))
 text("seconds_of_nanogpt.log",
      "".join(f"step:{125 * n}/3225 val_loss:4.6 train_time:{4 + 19.875 * n:.3f}s step_avg:{(4 + 19.875 * n) * 8 / n:.2f}ms\n" for n in range(1, 13)))
+
+# Times that only two lines give, and a level that drifts before it jumps.
+text("stamps_of_batches.log", "".join(f"2026-01-05 00:{n // 60:02}:{n % 60:02} - root - [Epoch 0 Batch={2 * n}/34064] loss=10.3\n" for n in range(0, 300, 5)))
+text("used_time.log", "".join(f"Step {25 * n}, total used time {7.178 * n:.3f} (s), loss {9 - n}\n" for n in range(1, 8)))
+text("drift_and_jump.log",
+     "".join(f"step_time_ms={(95.0 if n < 50 else 97.5) - 0.005 * (n % 50) + n * 7 % 5 / 100:.3f}\n" for n in range(130)))
 
 # A program that measures two kinds of work one after the other.
 text("two_benchmarks.log",

@@ -197,8 +197,8 @@ std::optional<Ns> instant_of_line(std::string_view line) {
   if (const auto stamp = stamp_of_line(line)) return stamp;
   constexpr std::size_t near = 40;
   for (std::size_t at = 0; at < std::min(near, line.size()); ++at) {
-    if (!is_digit(line[at]) || (at > 0 && (is_word_letter(line[at - 1]) || line[at - 1] == ':')))
-      continue;
+    const bool within = at > 1 && line[at - 1] == ':' && is_digit(line[at - 2]);
+    if (!is_digit(line[at]) || within || (at > 0 && is_word_letter(line[at - 1]))) continue;
     const auto clock = clock_at(line, at);
     if (!clock) continue;
     const std::string before = lower_case(line.substr(0, at));

@@ -23,8 +23,12 @@ std::optional<PatternPiece> place_named(std::string_view name) {
   if (name == "step") return PatternPiece{.place = PatternPlace::step};
   if (name == "loss") return PatternPiece{.place = PatternPlace::loss};
   if (name == "tokens/s") return PatternPiece{.place = PatternPlace::tokens};
+  constexpr std::string_view elapsed = "elapsed ";
+  const bool since_begin = name.starts_with(elapsed);
+  if (since_begin) name.remove_prefix(elapsed.size());
   if (const auto unit = time_unit(name))
-    return PatternPiece{.place = PatternPlace::time, .unit_ns = ns_per(*unit)};
+    return PatternPiece{.place = since_begin ? PatternPlace::elapsed : PatternPlace::time,
+                        .unit_ns = ns_per(*unit)};
   return std::nullopt;
 }
 
@@ -96,6 +100,9 @@ bool take_place(const PatternPiece& piece, std::string_view& text, LineMatch& ma
     case PatternPlace::time:
       match.wall_ns = *value * piece.unit_ns;
       return is_step(match.wall_ns);
+    case PatternPlace::elapsed:
+      match.elapsed_ns = *value * piece.unit_ns;
+      return std::isfinite(*match.elapsed_ns) && *match.elapsed_ns >= 0;
     case PatternPlace::loss:
       match.loss = *value;
       return true;
@@ -154,16 +161,17 @@ Result<LinePattern> parse_line_pattern(std::string_view text) {
     const auto piece = place_named(text.substr(1, end - 1));
     if (!piece)
       return wrong_pattern("has a place {" + std::string(text.substr(1, end - 1)) +
-                           "}, which is none of step, s, ms, us, ns, loss and tokens/s");
+                           "}, which is none of step, s, ms, us, ns, elapsed s, loss and tokens/s");
     if (last_is(PatternPlace::any)) return wrong_pattern("has no words between * and a place");
     if (!pattern.pieces.empty() && !last_is(PatternPlace::text))
       return wrong_pattern("has no text between two places");
-    times = times || piece->place == PatternPlace::time;
+    times = times || piece->place == PatternPlace::time || piece->place == PatternPlace::elapsed ||
+            piece->place == PatternPlace::step;
     pattern.pieces.push_back(*piece);
     text.remove_prefix(end + 1);
   }
   if (last_is(PatternPlace::any)) pattern.pieces.pop_back();
-  if (!times) return wrong_pattern("has no place for the step's time");
+  if (!times) return wrong_pattern("has no place for the step's time or number");
   return pattern;
 }
 

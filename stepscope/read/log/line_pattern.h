@@ -4,12 +4,14 @@
 //   'iter {step}: loss {loss}, * took {ms} ms'
 //
 //   {step}                  a whole number; without it steps are unnumbered
-//   {s} {ms} {us} {ns}      the step's time; one of them must be there
+//   {s} {ms} {us} {ns}      the step's time
+//   {elapsed s} …           the time since the begin: a step has the difference of two lines
 //   {loss} {tokens/s}       also kept
 //   *                       any text up to the next words; text must follow it
 //   blanks                  any number of blanks
 //
-// The pattern may begin anywhere in a line, unless it begins with a place.
+// One of the times must be there, or {step}, whose time is then that between the stamps of two
+// lines. The pattern may begin anywhere in a line, unless it begins with a place.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@
 
 namespace stepscope {
 
-enum class PatternPlace : std::uint8_t { text, any, step, time, loss, tokens };
+enum class PatternPlace : std::uint8_t { text, any, step, time, elapsed, loss, tokens };
 
 struct PatternPiece {
   PatternPlace place = PatternPlace::text;
@@ -39,7 +41,8 @@ struct LinePattern {
 
 struct LineMatch {
   std::int64_t step = -1;
-  double wall_ns = 0;  // positive and finite
+  double wall_ns = 0;  // positive and finite; 0 without a place for it
+  std::optional<double> elapsed_ns{};
   std::optional<double> loss{};
   std::optional<double> tokens_per_s{};
 };

@@ -49,7 +49,7 @@ TEST(LinePattern, RefusesTimesThatAreNone) {
 
 TEST(LinePattern, SaysWhatIsWrongWithIt) {
   for (const std::string_view pattern :
-       {"step {step}", "{step}{ms}", "{stp} {ms}", "a {ms", "a *{ms}", ""})
+       {"loss {loss}", "{step}{ms}", "{stp} {ms}", "a {ms", "a *{ms}", ""})
     EXPECT_FALSE(parse_line_pattern(pattern)) << pattern;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/read_job_log.h"
@@ -42,6 +43,11 @@ class StepPlacing {
   void take(std::size_t index) {
     const LogRecord& r = log_.records[index];
     RankPlace& place = places_[r.rank];
+    if (too_soon(place, r)) {
+      evaluated_ = evaluated_ || r.evaluated;
+      saved_ = saved_ || r.saved;
+      return;
+    }
     const bool counted = place.any && r.iteration >= 0;
     const bool next_epoch =
         counted && place.epoch >= 0 && r.epoch > place.epoch && r.iteration <= place.iteration;
@@ -79,10 +85,12 @@ class StepPlacing {
       return;
     }
     const bool first_again = place.segment > 0 && segment_begins(r.rank, place.segment);
-    step.cause = first_again   ? begin_of(place.segment)
-                 : r.saved     ? "checkpoint"
-                 : r.evaluated ? "eval"
-                               : "";
+    const bool saved = std::exchange(saved_, false) || r.saved;
+    const bool evaluated = std::exchange(evaluated_, false) || r.evaluated;
+    step.cause = first_again ? begin_of(place.segment)
+                 : saved     ? "checkpoint"
+                 : evaluated ? "eval"
+                             : "";
     put(std::move(step), place.segment, r.epoch);
   }
 
@@ -109,6 +117,18 @@ class StepPlacing {
   [[nodiscard]] bool of_two_lines() const {
     return by_ == StepsBy::stamps || by_ == StepsBy::each_stamp || by_ == StepsBy::elapsed;
   }
+  // Whole seconds of the lines of any program say little of less than 20 s: within 5 %.
+  [[nodiscard]] bool too_soon(const RankPlace& before, const LogRecord& r) {
+    constexpr double least_ns = 20e9;
+    if (by_ != StepsBy::stamps || dialect_.is_tool || !before.any) return false;
+    const auto now = instant_of(r);
+    const bool goes_on = r.launch == before.launch && r.epoch == before.epoch &&
+                         r.iteration > before.iteration && before.iteration >= 0;
+    if (!goes_on || !now || !before.instant_ns) return false;
+    const double between = *now - *before.instant_ns;
+    return std::fmod(between, giga) == 0 && between >= 0 && between < least_ns;
+  }
+
   // Since a begin that all lines of a launch share. Stamps are differences of whole nanoseconds.
   [[nodiscard]] std::optional<double> instant_of(const LogRecord& r) {
     if (by_ == StepsBy::elapsed && r.elapsed_s) return *r.elapsed_s * giga;
@@ -166,6 +186,8 @@ class StepPlacing {
   std::map<std::int32_t, RankPlace> places_;
   std::map<std::int32_t, std::int32_t> told_;
   std::map<std::tuple<std::int32_t, std::int32_t, std::int64_t>, std::size_t> index_;
+  bool evaluated_ = false;  // in lines that came too soon
+  bool saved_ = false;
   std::set<std::int32_t> untold_;  // segments whose begin may be that of an epoch
   std::vector<PlacedStep> placed_;
 

@@ -321,6 +321,49 @@ std::optional<PatternOffer> offer_of(const RepeatedLine& kind) {
   return offer;
 }
 
+// Whether the instants of the lines do not go back, and are not all the same.
+bool has_instants(const RepeatedLine& kind) {
+  for (std::size_t i = 0; i < kind.rows.size(); ++i)
+    if (!kind.rows[i].instant || (i > 0 && *kind.rows[i].instant < *kind.rows[i - 1].instant))
+      return false;
+  return !kind.rows.empty() && *kind.rows.front().instant < *kind.rows.back().instant;
+}
+
+// "Step 25, total used time 7.178 (s)": the time since the begin.
+bool is_elapsed(const RepeatedLine& kind, std::span<const LineNumber> slots, std::size_t i) {
+  const std::string name = name_of_number(kind.sample, slots, i);
+  const NumberColumn& c = kind.columns[i];
+  return grows(c) && c.last >= 2 * c.first && !c.part_of_clock && !names_rate(name) &&
+         contains_any(name, {"time", "elapsed"}) && !has_any_word(name, {"eta", "left"});
+}
+
+// Lines with a number that counts them and no time of a step: two of them give it.
+std::optional<PatternOffer> offer_of_two_lines(const RepeatedLine& kind) {
+  const std::vector<LineNumber> slots = numbers_of_line(kind.sample);
+  const auto step = step_place(kind, slots);
+  if (!step) return std::nullopt;
+  PatternOffer offer{.line = kind.sample, .by = TimedBy::stamps};
+  const std::string words = words_at_begin(kind, slots, *step);
+  if (!has_letters(words)) return std::nullopt;
+  offer.pattern = words + "{step}";
+  for (std::size_t i = *step + 1; i < slots.size(); ++i) {
+    if (!is_elapsed(kind, slots, i)) continue;
+    const auto behind = unit_behind(std::string_view(kind.sample).substr(slots[i].end));
+    const auto unit = behind ? behind : unit_in_name(name_of_number(kind.sample, slots, i));
+    offer.pattern += words_between(kind, slots, *step, i) + "{elapsed " +
+                     std::string(name_of(unit.value_or(TimeUnit::s))) + '}';
+    offer.unit_known = unit.has_value();
+    offer.by = TimedBy::elapsed;
+    break;
+  }
+  if (offer.by == TimedBy::stamps && !has_instants(kind)) return std::nullopt;
+  const auto pattern = parse_line_pattern(offer.pattern);
+  const auto match = pattern ? match_line(*pattern, kind.sample) : std::nullopt;
+  if (!match || static_cast<double>(match->step) != slots[*step].value) return std::nullopt;
+  offer.read = *match;
+  return offer;
+}
+
 class RepeatedLines {
  public:
   void take(std::string_view text) {
@@ -345,6 +388,8 @@ class RepeatedLines {
     std::ranges::stable_sort(ordered, std::ranges::greater{}, &RepeatedLine::lines);
     for (const RepeatedLine* kind : ordered)
       if (auto offer = offer_of(*kind)) return offer;
+    for (const RepeatedLine* kind : ordered)
+      if (auto offer = offer_of_two_lines(*kind)) return offer;
     return std::nullopt;
   }
 
@@ -417,15 +462,22 @@ std::string in_words(const PatternOffer& offer) {
   if (ms.ends_with('.')) ms.pop_back();
   const char quote = offer.pattern.find('\'') == std::string::npos ? '\'' : '"';
   const std::string_view what = offer.several_iterations ? "iteration " : "step ";
-  return "the line \"" + line + "\" reads as " + std::string(what) +
-         std::to_string(offer.read.step) + " in " + ms + " ms" +
-         (offer.unit_known ? "" : ", if its time is in seconds") +
+  const std::string reads =
+      "the line \"" + line + "\" reads as " + std::string(what) + std::to_string(offer.read.step);
+  const std::string give =
+      ": give --log-pattern " + (quote + offer.pattern) + quote + " to confirm";
+  if (offer.by != TimedBy::line)
+    return reads +
+           (offer.by == TimedBy::stamps ? ", whose time is that between the stamps of two lines"
+                                        : ", whose time is the difference of the time since the "
+                                          "begin") +
+           (offer.unit_known ? "" : ", if that is in seconds") + give;
+  return reads + " in " + ms + " ms" + (offer.unit_known ? "" : ", if its time is in seconds") +
          (offer.apart > 1
               ? ", or is of all " + std::to_string(offer.apart) + " steps since the line before"
               : "") +
          (offer.running_mean ? ", and may be the mean of all steps so far" : "") +
-         (offer.several_iterations ? ", and a step has several iterations" : "") +
-         ": give --log-pattern " + quote + offer.pattern + quote + " to confirm";
+         (offer.several_iterations ? ", and a step has several iterations" : "") + give;
 }
 
 }  // namespace stepscope

@@ -14,10 +14,15 @@
 
 namespace stepscope {
 
+// What gives the time of a step: a number of the line, or two lines by the time since the begin
+// that they print, or by their stamps.
+enum class TimedBy : std::uint8_t { line, elapsed, stamps };
+
 struct PatternOffer {
   std::string pattern{};
   std::string line{};  // one that it reads, without blanks at its ends
   LineMatch read{};
+  TimedBy by = TimedBy::line;
   bool unit_known = true;           // false: the time has no unit, and seconds are assumed
   std::int64_t apart = 1;           // steps from line to line, if the time may be of all of them
   bool running_mean = false;        // by its name, the time may be a mean of all steps so far

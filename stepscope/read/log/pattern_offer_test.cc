@@ -87,12 +87,17 @@ TEST(PatternOffer, TakesNoRateForATime) {
   EXPECT_DOUBLE_EQ(offer->read.wall_ns, 399.5e9);
 }
 
+bool offers_stamps(const std::string& text) {
+  const auto offer = offer_pattern(text);
+  return offer && offer->by == TimedBy::stamps;
+}
+
 TEST(PatternOffer, TakesNoTimeOfManySteps) {
   const std::vector<std::string> times = {"90.5", "89.5", "90.25", "89.75", "90.1"};
-  EXPECT_FALSE(offer_pattern(stamped(90, 300, " Time cost=", times)));
-  EXPECT_FALSE(offer_pattern(stamped(90, 1000, " Time cost=", times))) << "or ms of one step";
-  EXPECT_FALSE(offer_pattern(stamped(90, 300, " time ", times, " s")));
-  EXPECT_FALSE(offer_pattern(stamped(9, 1, " time ", times, " s"))) << "longer than the lines";
+  EXPECT_TRUE(offers_stamps(stamped(90, 300, " Time cost=", times)));
+  EXPECT_TRUE(offers_stamps(stamped(90, 1000, " Time cost=", times))) << "or ms of one step";
+  EXPECT_TRUE(offers_stamps(stamped(90, 300, " time ", times, " s")));
+  EXPECT_TRUE(offers_stamps(stamped(9, 1, " time ", times, " s"))) << "longer than the lines";
 }
 
 TEST(PatternOffer, SettlesTheUnitByTheInstantsOfTheLines) {
@@ -116,7 +121,7 @@ TEST(PatternOffer, TakesAStepForATimeWhereTheInstantsSaySo) {
       offer_pattern(stamped(9, 1, " Data 0.01 (0.5) Batch ", times, " Remain 46:51:04"));
   ASSERT_TRUE(offer);
   EXPECT_DOUBLE_EQ(offer->read.wall_ns, 9.01e9);
-  EXPECT_FALSE(offer_pattern(stamped(9, 20, " Data 0.01 Batch ", times)));
+  EXPECT_TRUE(offers_stamps(stamped(9, 20, " Data 0.01 Batch ", times)));
   EXPECT_FALSE(offer_pattern(lines("iter ", " batch ", "")));
 }
 
@@ -213,6 +218,33 @@ TEST(PatternOffer, SaysThatAMeanMayBeOfAllSteps) {
   ASSERT_TRUE(offer);
   EXPECT_NE(in_words(*offer).find("may be the mean of all steps so far"), std::string::npos);
   EXPECT_EQ(in_words(*offer).find('\t'), std::string::npos);
+}
+
+TEST(PatternOffer, TwoLinesGiveATimeThatNoneHas) {
+  const auto read = [](const std::string& text) {
+    const auto offer = offer_pattern(text);
+    EXPECT_TRUE(offer);
+    StepReading reading;
+    reading.pattern = offer ? offer->pattern : "";
+    const auto log = parse_job_log(text, "log", reading);
+    EXPECT_TRUE(log) << reading.pattern;
+    return log ? steps_of(*log) : LogSteps{};
+  };
+  std::string stamps;
+  std::string elapsed;
+  for (int i = 1; i < 8; ++i) {
+    stamps += "INFO:root:09:29:" + std::to_string(10 + 5 * i) + " [Epoch 1 Batch " +
+              std::to_string(10 * i) + "/274] loss=0.5970, metrics:mcc:0.0000\n";
+    elapsed += "Step " + std::to_string(25 * i) + ", total used time " + std::to_string(7 * i) +
+               ".178 (s), loss 2.5\n";
+  }
+  const LogSteps of_stamps = read(stamps);
+  ASSERT_EQ(of_stamps.steps.size(), 1U) << "whole seconds need 20 s";
+  EXPECT_EQ(of_stamps.steps[0].steps, 40);
+  EXPECT_DOUBLE_EQ(of_stamps.steps[0].wall_ns, 0.5e9);
+  const LogSteps of_elapsed = read(elapsed);
+  ASSERT_EQ(of_elapsed.steps.size(), 6U);
+  EXPECT_NEAR(of_elapsed.steps[0].wall_ns, 0.28e9, 1);
 }
 
 TEST(PatternOffer, IsInTheErrorOfALogThatNobodyKnows) {

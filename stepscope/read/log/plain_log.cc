@@ -121,9 +121,25 @@ const LogDialect stepscope_log = {.tool = {.name = "stepscope",
                                   .how = "the step's time"};
 
 // Lines that a user describes (line_pattern.h); read_job_log.cc reads them.
+namespace {
+
+bool any_line(const LogRecord& /*record*/) { return true; }
+
+// A pattern that names a time since the begin means it, though the lines may have stamps.
+LogSteps pattern_steps(const JobLog& log) {
+  LogSteps steps = place_steps(log, pattern_log, StepsBy::lines, "the step's time", any_line);
+  if (!steps.steps.empty()) return steps;
+  steps = place_steps(log, pattern_log, StepsBy::elapsed, "differences of the time since its begin",
+                      any_line);
+  if (!steps.steps.empty()) return steps;
+  return place_steps(log, pattern_log, StepsBy::stamps, by_stamps, any_line);
+}
+
+}  // namespace
+
 const LogDialect pattern_log = {.tool = {.name = "pattern", .label = "lines of the given pattern"},
-                                .how = "the step's time",
-                                .is_tool = false};
+                                .is_tool = false,
+                                .steps = pattern_steps};
 
 const LogDialect program_log = {.tool = program_lines,
                                 .words = program_words,

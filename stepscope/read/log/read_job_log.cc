@@ -12,6 +12,7 @@
 #include "stepscope/read/bytes/token_scan.h"
 #include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/log/follow_log.h"
+#include "stepscope/read/log/line_numbers.h"
 #include "stepscope/read/log/line_pattern.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/pattern_offer.h"
@@ -105,7 +106,11 @@ class LogReader {
     LogRecord& record = state_.add(pattern_log.tool, {.text = line, .rank = rank_of_line(line)});
     record.iteration = match->step;
     record.epoch = epoch_of_line(line);
-    record.wall_ns = match->wall_ns;
+    if (match->wall_ns > 0)
+      record.wall_ns = match->wall_ns;
+    else
+      record.stamp = instant_of_line(line);
+    if (match->elapsed_ns) record.elapsed_s = *match->elapsed_ns / giga;
     record.tokens_per_s = match->tokens_per_s;
     if (match->loss) set_loss(record, match->loss);
     count_line(state_.log, pattern_log.tool);
