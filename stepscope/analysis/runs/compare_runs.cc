@@ -82,6 +82,10 @@ std::optional<std::size_t> period(std::span<const Outlier> steps) {
   return every > 0 ? std::optional(every) : std::nullopt;
 }
 
+constexpr const char* unknown = "unknown";
+constexpr const char* faster_unknown = "unknown and faster";
+constexpr std::size_t of_unusual = 4;  // more than one in four without a cause are no outliers
+
 std::vector<OutlierGroup> find_outliers(std::span<const LaunchSteps> launches,
                                         const ComparedArm& arm, std::span<const double> all) {
   const auto usual = usual_interval(all);
@@ -97,11 +101,14 @@ std::vector<OutlierGroup> find_outliers(std::span<const LaunchSteps> launches,
       if (ns >= low && ns <= high) continue;
       std::string cause = s < launch.causes.size() ? launch.causes[s] : std::string();
       if (cause.empty()) cause = grown_part(launch, s, ns - arm.median_ns);
-      by_cause[cause.empty() ? "unknown" : cause].push_back({base + s, ns});
+      if (cause.empty()) cause = ns < low ? faster_unknown : unknown;
+      by_cause[cause].push_back({base + s, ns});
     }
     base += launch.wall_ns.size();
   }
   for (const auto& [cause, steps] : by_cause) {
+    const bool told = cause != unknown && cause != faster_unknown;
+    if (!told && of_unusual * steps.size() > all.size()) continue;
     std::vector<double> times;
     for (const Outlier& o : steps) times.push_back(o.ns);
     OutlierGroup group{.cause = cause, .count = steps.size(), .median_ns = *median(times)};

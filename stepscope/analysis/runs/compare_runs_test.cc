@@ -68,6 +68,20 @@ TEST(CompareRuns, OutliersKeepTheirCauseAndTheirPlace) {
   EXPECT_EQ(c.a.steps, 120U);
 }
 
+// A third of all steps is a level of its own, and a fast step costs nothing.
+TEST(CompareRuns, ManyUnusualStepsAreNoOutliersAndFastOnesStandApart) {
+  Launches launches;
+  LaunchSteps a = launches.draw(120);
+  a.wall_ns[40] = 4e7;
+  a.wall_ns[50] = 5e6;
+  const ComparedArm few = describe_arm({&a, 1});
+  ASSERT_EQ(few.outliers.size(), 2U);
+  EXPECT_EQ(few.outliers[0].cause, "unknown");
+  EXPECT_EQ(few.outliers[1].cause, "unknown and faster");
+  for (std::size_t i = 1; i < 120; i += 3) a.wall_ns[i] = 4e7;
+  for (const OutlierGroup& g : describe_arm({&a, 1}).outliers) EXPECT_LT(g.count, 30U) << g.cause;
+}
+
 // If the input gives no cause, the part that grew most is the cause.
 TEST(CompareRuns, APartThatGrewExplainsAnOutlier) {
   Launches launches;
