@@ -171,6 +171,17 @@ TEST(BarSteps, BarsOfOtherWorkAreNotOfTraining) {
             "training");
 }
 
+TEST(BarSteps, ABarOfAnEvaluationExplainsTheStepsBehindIt) {
+  const LogSteps steps = bar_steps_in(
+      " 10%|#  | 10/100 [00:20<03:00, 2.00s/it]\n 20%|#  | 20/100 [00:40<02:40, 2.00s/it]\n"
+      "***** Running Evaluation *****\n"
+      " 50%|#  | 5/10 [00:10<00:10, 2.00s/it]\n100%|##| 10/10 [00:20<00:00, 2.00s/it]\n"
+      " 30%|#  | 30/100 [01:20<02:20, 2.00s/it]\n 40%|#  | 40/100 [01:40<02:00, 2.00s/it]\n");
+  ASSERT_EQ(milliseconds(steps), (Counts{2000, 4000, 2000}));
+  EXPECT_EQ(steps.steps[1].cause, "eval");
+  EXPECT_EQ(steps.steps[2].cause, "");
+}
+
 TEST(BarSteps, ABarOfOtherUnitsCountsNoSteps) {
   EXPECT_FALSE(
       parse_job_log(" 45%|## | 450/1000 [00:10<00:12, 44.10 examples/s]\n"

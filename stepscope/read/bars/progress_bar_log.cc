@@ -319,8 +319,17 @@ void settle_bars(JobLog& log) {
       longest = *r.elapsed_s;
       total = r.of_steps;
     }
-  const std::size_t others = std::erase_if(
-      log.records, [&](const LogRecord& r) { return r.of_steps > 0 && r.of_steps != total; });
+  // What happened before a line of another bar happened before the next line of this one.
+  const auto is_other = [&](const LogRecord& r) { return r.of_steps > 0 && r.of_steps != total; };
+  bool evaluated = false;
+  bool saved = false;
+  for (LogRecord& r : log.records) {
+    if (r.of_steps == 0) continue;
+    r.evaluated = evaluated = evaluated || r.evaluated;
+    r.saved = saved = saved || r.saved;
+    if (!is_other(r)) evaluated = saved = false;
+  }
+  const std::size_t others = std::erase_if(log.records, is_other);
   if (others > 0) log.notes["lines_of_other_progress_bars"] += others;
   const LogTool& trainer = hugging_face_log.tool;
   const auto lines_of = [&](const LogTool& tool) -> std::uint64_t& {

@@ -38,6 +38,8 @@ constexpr std::array shared_words = {LogWord{"validation loss at ", take_evaluat
                                      LogWord{"Test: [", take_evaluation},
                                      LogWord{"Test:  [", take_evaluation},
                                      LogWord{"d2.evaluation.evaluator", take_evaluation},
+                                     LogWord{"***** Evaluating", take_evaluation},
+                                     LogWord{"***** Running Evaluation", take_evaluation},
                                      LogWord{"aving checkpoint", take_checkpoint},
                                      LogWord{"aving the checkpoint", take_checkpoint},
                                      LogWord{"aving model checkpoint", take_checkpoint},
