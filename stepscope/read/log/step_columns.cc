@@ -360,6 +360,19 @@ std::optional<Result<StepTimes>> clock_table(StepLines lines, char separator,
   return out;
 }
 
+// In a table of phases a column of totals ("total_time") is the time of the step.
+void take_whole_step(std::span<const std::string_view> header, std::vector<std::size_t>& others,
+                     TableColumns& found) {
+  const auto at = std::ranges::find_if(
+      others, [&](std::size_t i) { return is_whole_step(name_and_unit(bare(header[i])).name); });
+  if (at == others.end()) return;
+  const NameAndUnit split = name_and_unit(bare(header[*at]));
+  found.time = *at;
+  found.unit = split.unit;
+  found.name = bare(header[*at]);
+  others.erase(at);
+}
+
 }  // namespace
 
 std::optional<TableColumns> step_columns(std::span<const std::string_view> header) {
@@ -400,6 +413,7 @@ std::optional<TableColumns> step_columns(std::span<const std::string_view> heade
                  part->kind == StepPartKind::communication;
       found.parts.emplace_back(i, std::move(*part));
     } else {
+      found.of_scores = found.of_scores || name == "z_score";
       found.of_sizes = found.of_sizes || std::ranges::find(sizes, name) != sizes.end();
       others.push_back(i);
     }
@@ -410,6 +424,7 @@ std::optional<TableColumns> step_columns(std::span<const std::string_view> heade
     found.parts.clear();
   }
   if (!found.time && found.parts.empty()) return std::nullopt;
+  if (!found.time) take_whole_step(header, others, found);
   if (!found.time) found.name = "phases";
   std::ranges::sort(others);
   for (const std::size_t at : others)

@@ -33,6 +33,7 @@ struct TableColumns {
   std::optional<std::size_t> part{};  // says which part of a step a row is
   bool of_operations = false;         // by its name the rows are operations, not steps
   bool of_sizes = false;              // there is a column of messages' sizes
+  bool of_scores = false;             // there is a column of z-scores: the ranks that stand out
   std::vector<std::pair<std::size_t, StepPartColumn>> parts{};
   std::vector<std::string> unused{};  // names
 };

@@ -25,6 +25,7 @@ std::optional<StepPartKind> known_part(std::string_view name) {
                                        KnownPart{"backward", computation},
                                        KnownPart{"bwd", computation},
                                        KnownPart{"backward_pass", computation},
+                                       KnownPart{"backward_with_allreduce", computation},
                                        KnownPart{"compute", computation},
                                        KnownPart{"comp", computation},
                                        KnownPart{"computation", computation},

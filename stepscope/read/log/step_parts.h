@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a step whose times a table has: phases of training, computation, communication.
 //
-//   computation    forward, backward, compute and their short forms (fwd, bwd, comp)
-//   optimizer      optimizer, optim, optimizer_step
-//   communication  communication, comm, nccl, allreduce and the other collectives, grad_sync
-//   data           data, data_loading, dataloader, h2d and their kin
-//   other          checkpoint, evaluation, idle, other; any other phase in a column of phases
+//   computation    forward, backward, compute and their short forms (fwd, bwd, comp);
+//   backward_with_allreduce optimizer      optimizer, optim, optimizer_step communication
+//   communication, comm, nccl, allreduce and the other collectives, grad_sync data           data,
+//   data_loading, dataloader, h2d and their kin other          checkpoint, evaluation, idle, other;
+//   any other phase in a column of phases
 //
 // Case, '-' and blanks do not count, and "_time" may follow.
 #pragma once

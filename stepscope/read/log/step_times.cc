@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -26,6 +28,42 @@ namespace {
 
 constexpr std::size_t head_size = 4096;  // decides what a file is
 
+// Step times are never as far apart; a latency and a bandwidth are.
+constexpr double most_apart = 1e10;
+
+std::optional<Error> too_far_apart(std::span<const double> times, std::string_view path) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const double time : times) {
+    if (!(time > 0)) continue;
+    least = std::min(least, time);
+    most = std::max(most, time);
+  }
+  if (!(most >= most_apart * least)) return std::nullopt;
+  return Error{.what =
+                   "has numbers that are more than 10 orders of magnitude apart, and so are no "
+                   "step times",
+               .file = std::string(path),
+               .hint =
+                   "a latency and a bandwidth are the result of a fit: stepscope calibrate "
+                   "MACHINE.json --from FILE --machine NAME --ranks N fits the measured sizes "
+                   "and times"};
+}
+
+// [[1024, 1.9e-05], [65536, 2.1e-05]]: sizes in bytes, with the times of a collective in seconds.
+bool are_sizes_and_times(const std::vector<RankList>& lists) {
+  constexpr double least_rate = 1000;  // B/s
+  double before = 0;
+  for (const RankList& list : lists) {
+    if (list.times.size() != 2) return false;
+    const double size = list.times[0];
+    if (!(size > before && size == std::floor(size) && size >= least_rate * list.times[1]))
+      return false;
+    before = size;
+  }
+  return lists.size() > 1;
+}
+
 Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit assumed) {
   StepTimes times{.source = "numbers", .unit_assumed = true};
   StepLines lines(text);
@@ -40,8 +78,15 @@ Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit
 
 Result<StepTimes> times_of_lists(const std::vector<RankList>& lists, std::string_view path,
                                  TimeUnit assumed) {
+  if (are_sizes_and_times(lists))
+    return Error{.what = "has pairs of a size and a time, and no steps",
+                 .file = std::string(path),
+                 .hint =
+                     "stepscope calibrate MACHINE.json --from FILE --machine NAME --ranks N "
+                     "fits them"};
   StepTimes times{.source = "lists"};
   for (const RankList& list : lists) {
+    if (auto apart = too_far_apart(list.times, path)) return *std::move(apart);
     times.unit_assumed = times.unit_assumed || !list.unit;
     for (std::size_t i = 0; i < list.times.size(); ++i) {
       const double ns = list.times[i] * ns_per(list.unit.value_or(assumed));
@@ -208,6 +253,12 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
                  .hint =
                      "stepscope calibrate MACHINE.json --from FILE --machine NAME --ranks N fits "
                      "such a table"};
+  if (columns && columns->of_scores)
+    return Error{.what = "has the ranks that stand out, and no steps",
+                 .file = std::string(path),
+                 .hint =
+                     "give the times of all ranks: [[100.1, 99.8], [100.2, 99.9]] as JSON, one "
+                     "list a rank"};
   if (columns) return steps_of_table(lines, separator, *columns, path, reading);
   if (const RankColumns of_ranks = rank_columns(cells); !of_ranks.times.empty())
     return steps_of_rank_columns(lines, separator, of_ranks, path, assumed);
@@ -277,8 +328,10 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   return is_list(text) ? StepFileKind::list : StepFileKind::log;
 }
 
-Result<StepTimes> read_step_times(const std::string& path, const StepReading& reading,
-                                  const StopFlag* stop) {
+namespace {
+
+Result<StepTimes> read_times(const std::string& path, const StepReading& reading,
+                             const StopFlag* stop) {
   const auto kind = step_file_kind(path);
   if (!reading.pattern.empty() || (kind && *kind == StepFileKind::log)) {
     const auto log = read_job_log(path, reading, stop);
@@ -301,6 +354,16 @@ Result<StepTimes> read_step_times(const std::string& path, const StepReading& re
   const auto text = read_text_file(path, stop);
   if (!text) return text.error();
   return parse_step_times(*text, path, reading);
+}
+
+}  // namespace
+
+Result<StepTimes> read_step_times(const std::string& path, const StepReading& reading,
+                                  const StopFlag* stop) {
+  auto times = read_times(path, reading, stop);
+  // Another unit than that of the default was given.
+  if (times && reading.unit != TimeUnit::ms) times->unit_assumed = false;
+  return times;
 }
 
 Result<StepTimes> read_rank_files(std::span<const std::string> paths, const StepReading& reading,

@@ -12,7 +12,8 @@
 //                   the steps; without it the n-th row of a rank is its n-th step
 //   phases          columns such as forward_ms and allreduce_ms (step_parts.h), or rows with the
 //                   name of the phase in a column `phase` or `part`. Without times of whole steps
-//                   the step is the sum of its phases. Rows of a column `operation`, `op`,
+//                   the step is the sum of its phases, or a column such as total_time, which is
+//                   its own. Rows of a column `operation`, `op`,
 //                   `op_type` or `optype` are added up where they are parts that follow each other
 //                   (forward, backward, optimizer), else refused
 //   overlap         the lines "Compute only", "Comm only" and "Actual total" (printed_overlap.h)

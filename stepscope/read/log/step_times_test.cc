@@ -361,6 +361,30 @@ TEST(StepTimes, TimesByTheSizeOfAMessageAreNoSteps) {
   EXPECT_EQ(ns_of("step,bytes,time_s\n1,1024,0.5\n"), Doubles{0.5e9});
 }
 
+TEST(StepTimes, ATotalBesidePhasesIsTheStep) {
+  const auto times = parse_step_times(
+      R"({"compute_time": 150.0, "comm_time": 200.0, "total_time": 240.0})", "tracker");
+  ASSERT_TRUE(times) << times.error().message();
+  EXPECT_EQ(times->wall_ns, Doubles{240e6});
+  EXPECT_FALSE(times->parts.summed);
+  EXPECT_TRUE(times->remarks.empty());
+  EXPECT_EQ(ns_of("forward_ms,backward_ms,total_time_s\n1,2,0.004\n"), Doubles{4e6});
+  EXPECT_EQ(ns_of("step_ms,forward_ms,backward_ms,total_ms\n5,1,2,4\n"), Doubles{5e6});
+  EXPECT_EQ(ns_of(R"([{"forward": 0.04, "backward_with_allreduce": 0.06}])"), Doubles{0.1e6});
+}
+
+TEST(StepTimes, WhatIsMeasuredOfOtherThingsIsNoStep) {
+  EXPECT_NE(error_of("[1.9e-05, 9.8e10]").find("result of a fit"), std::string::npos);
+  EXPECT_NE(error_of("[[1024, 1.9e-05], [65536, 2.1e-05]]").find("a size and a time"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"rank": 3, "time": 0.065, "z_score": 2.6, "slowdown": 3.1}])")
+                .find("ranks that stand out"),
+            std::string::npos);
+  // Ranks whose steps are whole numbers, and stages.
+  EXPECT_EQ(ns_of("[[100, 99], [101, 98]]"), (Doubles{101e6, 99e6}));
+  EXPECT_EQ(ns_of("[[0.011, 0.012], [0.013, 0.014]]"), (Doubles{0.013e6, 0.014e6}));
+}
+
 TEST(StepTimes, TokensAreThoseThatEachStepTells) {
   const auto train = [](const std::string& second) {
     return *parse_step_times(

@@ -258,8 +258,10 @@ Result<Done> check_times(const CheckRequest& r, const DescribedJob& described, S
   for (const RankStepTime& t : times->ranks)
     ranks.push_back({.rank = t.rank, .number = t.iteration, .wall_ns = t.wall_ns});
   const StepParts parts = std::move(times->parts);
-  const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
   const bool list = kind == StepFileKind::list;
+  const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
+  if (list && launch.source == "lists" && ranks.empty())
+    c.warnings.push_back(msg::taken_as_steps(c.input));
   c.kind = list ? CheckedKind::list : CheckedKind::train;
   c.why_no_mfu = msg::run_has_no_peak();
   if (kind == StepFileKind::train_json) {
@@ -388,7 +390,8 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.kind = CheckedKind::log;
   c.warnings = log_warnings(of);
   if (!of.rates.contradiction.empty()) c.warnings.push_back(of.rates.contradiction);
-  if (of.steps.unit_assumed) c.warnings.push_back(msg::unit_assumed(c.input));
+  if (of.steps.unit_assumed && request.reading.unit == TimeUnit::ms)
+    c.warnings.push_back(msg::unit_assumed(c.input));
   c.lead = log_findings(of);
   return Done{};
 }
