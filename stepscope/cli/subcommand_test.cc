@@ -14,6 +14,7 @@
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/help_text.h"
 #include "stepscope/face/help/man_page.h"
+#include "stepscope/verbs/inputs/printed_block.h"
 
 namespace stepscope {
 namespace {
@@ -49,6 +50,55 @@ void expect_style(const std::string& what, const std::string& where) {
   EXPECT_EQ(std::islower(static_cast<unsigned char>(what.front())), 0) << where << ": " << what;
   const bool several = what.find(". ") != std::string::npos;
   EXPECT_EQ(several, what.ends_with('.') && !what.ends_with("...")) << where << ": " << what;
+}
+
+// The commands of a remedy: what follows "stepscope", up to the first plain word.
+std::vector<std::vector<std::string>> commands_in(std::string_view remedy) {
+  std::vector<std::vector<std::string>> commands;
+  std::istringstream in{std::string(remedy)};
+  const auto is_argument = [](const std::string& word) {
+    return word.starts_with('-') || word.starts_with('{') ||
+           std::isupper(static_cast<unsigned char>(word.front())) != 0 ||
+           word.find_first_of("_=") != std::string::npos;
+  };
+  bool verb = false;
+  bool open = false;
+  for (std::string word; in >> word;) {
+    if (verb) commands.push_back({word});
+    open = verb || (open && is_argument(word));
+    if (open && !verb) commands.back().push_back(word);
+    verb = word == "stepscope";
+  }
+  return commands;
+}
+
+// With values in their places.
+std::string filled(const std::string& word) {
+  static const std::map<std::string, std::string> values = {
+      {"N", "8"}, {"SIZE", "1MB"}, {"STAGES", "2"}, {"UNIT", "s"}, {"COMMAND", "true"}};
+  const auto found = values.find(word);
+  return found == values.end() ? word : found->second;
+}
+
+TEST_F(CommandLineShape, TheRemediesOfPrintedBlocksAreCommands) {
+  std::set<std::string_view> remedies;
+  for (const PrintedBlock& block : printed_blocks()) remedies.insert(block.remedy);
+  EXPECT_GE(remedies.size(), 20U);
+  for (const std::string_view remedy : remedies) {
+    const std::vector<std::vector<std::string>> commands = commands_in(remedy);
+    EXPECT_FALSE(commands.empty()) << remedy;
+    for (const std::vector<std::string>& command : commands) {
+      std::vector<std::string> words;
+      for (const std::string& word : command)
+        words.push_back(word == "NAME" && words.back() == "--collective" ? "all_reduce"
+                                                                         : filled(word));
+      std::ranges::reverse(words);
+      EXPECT_NO_THROW(declare_command_line(width).app->parse(words)) << remedy;
+      if (command.front() != "calibrate") continue;
+      EXPECT_NE(std::ranges::find(command, "--machine"), command.end()) << remedy;
+      EXPECT_NE(std::ranges::find(command, "--ranks"), command.end()) << remedy;
+    }
+  }
 }
 
 TEST_F(CommandLineShape, EveryVerbHasASummaryAGroupAndAPage) {

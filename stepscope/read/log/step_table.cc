@@ -40,6 +40,20 @@ bool StepLines::next(std::string_view& line) {
   return true;
 }
 
+std::string_view behind_rank(std::string_view line) {
+  const std::size_t end = line.find(']');
+  const bool of_launcher = line.starts_with("[rank") || line.starts_with("[default") ||
+                           (line.size() > 1 && line.front() == '[' && is_digit(line[1]));
+  if (!of_launcher || end == std::string_view::npos) return line;
+  std::string_view rest = line.substr(end + 1);
+  for (const std::string_view stream : {"<stdout>", "<stderr>"})
+    if (rest.starts_with(stream)) rest.remove_prefix(stream.size());
+  if (!rest.starts_with(':')) return line;
+  rest.remove_prefix(1);
+  if (rest.starts_with(' ')) rest.remove_prefix(1);
+  return rest;
+}
+
 std::string_view bare(std::string_view cell) {
   cell = trimmed(cell);
   if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')

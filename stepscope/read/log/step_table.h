@@ -27,6 +27,10 @@ class StepLines {
   std::size_t number_ = 0;
 };
 
+// The line without what a launcher writes in front of it: "[rank0]: ", "[default0]:",
+// "[1,0]<stdout>: ".
+[[nodiscard]] std::string_view behind_rank(std::string_view line);
+
 // The cell without blanks and quotes around it.
 [[nodiscard]] std::string_view bare(std::string_view cell);
 // A finite number that fills the whole cell.

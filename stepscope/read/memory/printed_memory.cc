@@ -5,7 +5,10 @@
 #include <cmath>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/files/text_source.h"
+#include "stepscope/base/json_reader.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/incident/memory_size.h"
 #include "stepscope/read/log/step_table.h"
@@ -62,6 +65,34 @@ std::optional<MemoryCheckpoint> checkpoint_of(std::string_view line, MemoryTable
                           .peak = *peak};
 }
 
+// The keys of one kind of JSON, and the bytes of its numbers.
+struct CheckpointKeys {
+  std::string_view label;
+  std::string_view allocated;
+  std::string_view reserved;  // empty: the JSON does not have it
+  std::string_view peak;
+  double unit;
+};
+constexpr CheckpointKeys checkpoint_keys[] = {
+    {"label", "allocated_GB", "reserved_GB", "max_allocated_GB", 1e9},
+    {"name", "allocated_mb", "", "peak_mb", 1e6}};
+
+std::optional<MemoryCheckpoint> checkpoint_of(const JsonValue& object, const CheckpointKeys& keys) {
+  const auto bytes = [&](std::string_view key) -> std::optional<Bytes> {
+    const auto number = json_number(object, key);
+    if (!number || !(std::abs(*number) < 1e9)) return std::nullopt;
+    return Bytes{std::llround(*number * keys.unit)};
+  };
+  const auto allocated = bytes(keys.allocated);
+  const auto peak = bytes(keys.peak);
+  const std::string label = json_string(object, keys.label);
+  if (!allocated || !peak || label.empty()) return std::nullopt;
+  return MemoryCheckpoint{.label = label,
+                          .allocated = *allocated,
+                          .reserved = keys.reserved.empty() ? std::nullopt : bytes(keys.reserved),
+                          .peak = *peak};
+}
+
 }  // namespace
 
 // A line of see_memory_usage(): the name of a point, its sizes, or the host's memory.
@@ -91,10 +122,20 @@ bool PrintedMemoryLines::usage_line(std::string_view line) {
   return said.has_value();
 }
 
+bool begins_json_checkpoints(std::string_view head) {
+  if (!trimmed(head).starts_with('[')) return false;
+  const std::vector<std::string_view> keys = first_keys(trimmed(head));
+  const auto has = [&](std::string_view key) { return std::ranges::find(keys, key) != keys.end(); };
+  return std::ranges::any_of(checkpoint_keys, [&](const CheckpointKeys& k) {
+    return has(k.label) && has(k.allocated) && has(k.peak);
+  });
+}
+
 void PrintedMemoryLines::take(std::string_view block) {
   StepLines lines(block);
   for (std::string_view line; lines.next(line);) {
     ++number_;
+    line = behind_rank(line);
     if (usage_line(line)) continue;
     if (const auto begun = table_that_begins(line)) {
       titled_ = titled_ || *begun == MemoryTable::none;
@@ -107,7 +148,21 @@ void PrintedMemoryLines::take(std::string_view block) {
 
 std::vector<MemoryCheckpoint> printed_checkpoints(std::string_view text) {
   PrintedMemoryLines lines;
-  lines.take(text);
+  if (!begins_json_checkpoints(text)) {
+    lines.take(text);
+    return std::move(lines.checkpoints);
+  }
+  TextSource source(text);
+  // What stands in front of an error is kept: the text may be the beginning of a file.
+  (void)for_json_items(source, {}, [&](const JsonItem& item) -> Result<Done> {
+    if (item.value == nullptr || item.inner) return Done{};
+    for (const CheckpointKeys& keys : checkpoint_keys)
+      if (auto one = checkpoint_of(*item.value, keys)) {
+        lines.checkpoints.push_back(std::move(*one));
+        break;
+      }
+    return Done{};
+  });
   return std::move(lines.checkpoints);
 }
 

@@ -5,6 +5,8 @@
 //   after_forward                       40.20GB      42.50GB      40.90GB    5.4%
 //   Checkpoint                        Allocated         Peak        Delta
 //   After forward (activations)        6460.0 MB     8600.0 MB      +17.1 MB
+// or keep them as JSON, [{"label": …, "allocated_GB": …, "reserved_GB": …, "max_allocated_GB": …}]
+// or [{"name": …, "allocated_mb": …, "peak_mb": …}].
 // Units are decimal. And lines of DeepSpeed's see_memory_usage(), whose GB are 2^30 bytes:
 //   [… see_memory_usage] after forward
 //   [… see_memory_usage] MA 26.38 GB  Max_MA 26.38 GB  CA 26.71 GB  Max_CA 27 GB
@@ -47,7 +49,9 @@ class PrintedMemoryLines {
   Table table_ = Table::none;
 };
 
-// The tables of a whole text.
+// Whether such JSON begins here.
+[[nodiscard]] bool begins_json_checkpoints(std::string_view head);
+// The tables of a whole text, or its JSON.
 [[nodiscard]] std::vector<MemoryCheckpoint> printed_checkpoints(std::string_view text);
 
 }  // namespace stepscope

@@ -15,7 +15,7 @@
 #include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
 #include "stepscope/read/nccl/size_time_table.h"
-#include "stepscope/verbs/inputs/printed_block.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
 
 namespace stepscope {
 namespace {
@@ -103,7 +103,7 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
       files.push_back({path, found->front().device});
       std::ranges::move(*found, std::back_inserter(read));
     } else {
-      error = with_printed_block(found.error());
+      error = with_analyze(found.error(), "calibrate");
     }
     if (error) fail(progress, result.failures, *error);
   }

@@ -23,6 +23,7 @@
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/files/read_digest.h"
 #include "stepscope/read/files/read_trace.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
 
 namespace stepscope {
 namespace {
@@ -110,7 +111,7 @@ std::optional<Error> make(Work& work, unsigned threads, const Progress& progress
   if (!kept) return kept.error();
   if (*kept) return std::nullopt;
   const auto traces = read_file_sealed(work.row.input, {.threads = threads, .stop = progress.stop});
-  if (!traces) return traces.error();
+  if (!traces) return with_readers(traces.error());
   for (const Trace& trace : *traces)
     work.source.text_bytes = std::max(work.source.text_bytes, trace.metadata.text_bytes);
   const auto bytes = encode_digest(work.source, *traces, threads, progress.stop);

@@ -115,7 +115,7 @@ Result<HangResult> hang(const HangRequest& request, const Progress& progress) {
                     [](const Error& e) { return contains(e.what, "nothing here"); });
   }
   if (const auto added = add_dumps(dumps, progress, result); !added) return added.error();
-  for (Error& error : result.failures) error = with_analyze(std::move(error));
+  for (Error& error : result.failures) error = with_analyze(std::move(error), "hang");
   progress.report(result.failures);
   if (result.records.inputs.empty()) return result.failures.front();
   result.account = find_hang(result.records);

@@ -104,7 +104,10 @@ std::vector<std::string> readers_of(const std::string& path, bool check_too) {
   if (begins_comm_file(*head, path)) verbs.emplace_back("hang");
   if (begins_memory_snapshot(*head, path) || !printed_checkpoints(whole_lines(*head)).empty())
     verbs.emplace_back("memory");
-  if (is_measured(*head, path)) verbs.emplace_back("calibrate MACHINE.json --from");
+  if (is_measured(*head, path))
+    verbs.emplace_back(looks_like_size_times(head->text)
+                           ? "calibrate MACHINE.json --machine NAME --ranks N --from"
+                           : "calibrate MACHINE.json --from");
   if (verbs.empty() && is_profile(*head, path)) verbs.emplace_back("stacks");
   if (check_too && has_step_times(*head, path)) verbs.emplace_back("check");
   if (!verbs.empty() || !head->whole || !path.ends_with(".json")) return verbs;
@@ -123,6 +126,12 @@ std::vector<std::string> commands_of(const std::string& path, bool check_too) {
   for (const std::string& verb : readers_of(path, check_too))
     commands.push_back(command_of(verb, path));
   return commands;
+}
+
+std::string joined_commands(const std::vector<std::string>& commands) {
+  std::string out;
+  for (const std::string& command : commands) out += (out.empty() ? "" : ", or ") + command;
+  return out;
 }
 
 // The regular files of a folder, by name.
@@ -155,15 +164,36 @@ std::optional<Error> refused_benchmark(const std::string& path) {
 
 }  // namespace
 
-Error with_analyze(Error error) {
+Error with_analyze(Error error, std::string_view verb) {
   if (error.file.empty() || error.code == ErrorCode::interrupted) return error;
   const std::vector<std::string> one = {error.file};
   const std::vector<std::string> files = find_input_files(one).files;
-  if (files.empty() || !is_trace(files.front())) return with_printed_block(std::move(error));
-  error.what = files.front() == error.file ? "is a trace" : "is a directory of traces";
+  if (!files.empty() && is_trace(files.front())) {
+    error.what = files.front() == error.file ? "is a trace" : "is a directory of traces";
+    error.byte.reset();
+    error.hint =
+        "stepscope analyze " + error.file + (may_be_file(error.file) ? " reads it" : " reads them");
+    return error;
+  }
+  if (contains(error.hint, "stepscope ")) return error;
+  const std::vector<std::string> commands =
+      may_be_file(error.file) ? commands_of(error.file, true) : std::vector<std::string>();
+  const std::string own = command_of(std::string(verb), {});
+  if (std::ranges::any_of(commands, [&](const auto& c) { return c.starts_with(own); }))
+    return error;
+  if (commands.empty()) return with_printed_block(std::move(error));
   error.byte.reset();
-  error.hint =
-      "stepscope analyze " + error.file + (may_be_file(error.file) ? " reads it" : " reads them");
+  error.hint = joined_commands(commands) + " reads it";
+  return error;
+}
+
+Error with_readers(Error error) {
+  if (error.file.empty() || error.code == ErrorCode::interrupted) return error;
+  const std::vector<std::string> commands = commands_that_read(error.file);
+  if (commands.empty()) return with_model_reason(with_printed_block(std::move(error)));
+  error.what = "is no trace";
+  error.byte.reset();
+  error.hint = joined_commands(commands) + " reads it";
   return error;
 }
 
@@ -232,14 +262,12 @@ Error with_model_reason(Error error) {
 Error with_other_verbs(Error error) {
   if (error.file.empty() || error.code == ErrorCode::interrupted || !may_be_file(error.file))
     return error;
-  std::string others;
-  for (const std::string& command : commands_of(error.file, false))
-    others += (others.empty() ? "" : ", or ") + command;
+  const std::vector<std::string> others = commands_of(error.file, false);
   if (others.empty()) {
     if (auto refused = refused_benchmark(error.file)) return *std::move(refused);
     return with_printed_block(std::move(error));
   }
-  error.hint = others + " reads it";
+  error.hint = joined_commands(others) + " reads it";
   return error;
 }
 

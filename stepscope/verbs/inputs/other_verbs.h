@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/base/result.h"
@@ -29,8 +30,11 @@ namespace stepscope {
 // The error about a file that is a model's config.json and that no verb reads says why.
 [[nodiscard]] Error with_model_reason(Error error);
 
-// The error of a verb that reads no traces: where its file is a trace, or a directory whose first
-// file is one, it names `analyze`.
-[[nodiscard]] Error with_analyze(Error error);
+// The error of `verb`, which reads no traces: where its file is a trace, or a directory whose first
+// file is one, it names `analyze`, else the verbs that read the file.
+[[nodiscard]] Error with_analyze(Error error, std::string_view verb);
+
+// The error about a file that is no trace: it names the verbs that read it, or what it is.
+[[nodiscard]] Error with_readers(Error error);
 
 }  // namespace stepscope

@@ -12,113 +12,144 @@ namespace stepscope {
 namespace {
 
 struct BlockMark {
-  // The begin of a line; behind "any:" a text anywhere in a line, behind "cells:" the units of two
-  // cells of a line whose cells all begin with a digit.
-  std::string_view begin;
+  std::string_view begin;  // of a line, or what follows one of the words below
   PrintedBlock block;
 };
 
-constexpr std::string_view anywhere = "any:";
+constexpr std::string_view anywhere = "any:";  // a text anywhere in a line
+// Keys that the first object of JSON has. "*.py" is a key that ends so.
+constexpr std::string_view with_keys = "keys:";
+constexpr std::string_view with_numbers = "numbers:";  // and no list
+// The units of two cells of a line whose cells all begin with a digit.
 constexpr std::string_view in_cells = "cells:";
 
+constexpr std::string_view single_steps = "the times of single steps";
 constexpr std::string_view give_snapshot =
-    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)";
+    R"(stepscope memory FILE reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)";
+constexpr std::string_view predict_parts =
+    "stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N has the memory of "
+    "each part";
+constexpr std::string_view fit_measured =
+    "stepscope calibrate MACHINE.json --from FILE --machine NAME --ranks N fits a CSV with "
+    "size_bytes,time_s";
+constexpr std::string_view compare_lists =
+    "stepscope compare A B takes two lists of step times, one number a line";
+constexpr std::string_view all_ranks =
+    "stepscope check FILE takes the times of all ranks: [[100.1, 99.8], [100.2, 99.9]] as JSON, "
+    "one list a rank";
+constexpr std::string_view check_lists =
+    R"(stepscope check FILE --unit UNIT takes the recorded lists as JSON ({"forward": […], )"
+    R"("backward": […], "allreduce": […]}); stepscope analyze TRACES has them of a trace)";
+constexpr std::string_view trace_buckets =
+    "stepscope analyze TRACES -v has the buckets of a recorded run";
+constexpr std::string_view trace_dimensions =
+    "stepscope analyze TRACES has the communication of each dimension, exposed and hidden";
+constexpr std::string_view trace_clocks =
+    "stepscope analyze TRACES corrects the clocks of the ranks itself";
+
 constexpr PrintedBlock memory_profile = {
     "Memory Profile", "the allocator's blocks",
-    R"(stepscope memory reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes; )"
-    "stepscope analyze has the memory of each phase of a trace with profile_memory=True"};
+    R"(stepscope memory FILE reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") )"
+    "writes; stepscope analyze TRACES has the memory of each phase of a trace with "
+    "profile_memory=True"};
 constexpr PrintedBlock memory_sums = {"Memory by Source",
                                       "the allocator's blocks and their lifetimes", give_snapshot};
 constexpr PrintedBlock memory_diagnostic = {"Memory Diagnostic", "the allocator's blocks",
                                             give_snapshot};
 constexpr PrintedBlock memory_breakdown = {
-    "Memory Breakdown", "the model and the plan that it was computed from",
-    "stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N has the memory of "
-    "each part"};
-constexpr PrintedBlock bottlenecks = {
-    "Bottleneck Analysis", "the times of single steps",
-    R"(give stepscope check the recorded lists as JSON ({"forward": […], "backward": […], )"
-    R"("allreduce": […]}) with --unit, or give stepscope analyze a trace)"};
+    "Memory Breakdown", "the model and the plan that it was computed from", predict_parts};
+constexpr PrintedBlock bottlenecks = {"Bottleneck Analysis", single_steps, check_lists};
+constexpr PrintedBlock bound_verdict = {"Diagnosis of a bottleneck", "the times behind the verdict",
+                                        check_lists};
 constexpr PrintedBlock overlap_sums = {
-    "Overlap Efficiency", "the times of single steps",
-    "give stepscope check a CSV with compute_ms,comm_ms,step_ms and one line a step"};
-constexpr PrintedBlock rounded_fit = {
-    "Alpha-Beta Measurement", "sizes and times that are not rounded",
-    "give stepscope calibrate MACHINE.json --from a CSV with size_bytes,time_s"};
+    "Overlap Efficiency", single_steps,
+    "stepscope check FILE takes a CSV with compute_ms,comm_ms,step_ms and one line a step"};
+constexpr PrintedBlock rounded_fit = {"Alpha-Beta Measurement",
+                                      "sizes and times that are not rounded", fit_measured};
 constexpr PrintedBlock fitted_line = {
     "Alpha-Beta Calibration", "the measured sizes and times",
-    "give stepscope calibrate MACHINE.json --from the JSON of the results (measurements with size "
-    "and time), or a CSV with size_bytes,time_s"};
+    "stepscope calibrate MACHINE.json --from FILE --machine NAME --ranks N fits the JSON of the "
+    "results (measurements with size and time), or a CSV with size_bytes,time_s"};
+constexpr PrintedBlock fit_notice = {
+    "notice of a saved plot", "the measured sizes and times",
+    "stepscope calibrate MACHINE.json --from FILE --machine NAME --ranks N --html PAGE draws its "
+    "own"};
 constexpr PrintedBlock algorithms = {
     "AllReduce Comparison", "the machine and the number of ranks",
     "stepscope predict --collective all_reduce --bytes SIZE --group N --machine NAME compares the "
     "algorithms"};
 constexpr PrintedBlock bucket_means = {
-    "Bucket Analysis", "the sizes of the buckets and what ran beside them",
-    "stepscope analyze TRACES -v has the buckets of a recorded run"};
+    "Bucket Analysis", "the sizes of the buckets and what ran with them", trace_buckets};
+constexpr PrintedBlock no_buckets = {"Bucket Analysis", "buckets", trace_buckets};
 constexpr PrintedBlock bucket_sizes = {
-    "Bucket Size Optimization", "the times of single steps",
+    "Bucket Size Optimization", single_steps,
     "stepscope sweep --vary bucket=1,25,100 -- COMMAND {bucket} measures sizes and shows ties; "
     "stepscope compare A B takes the step times of two sizes"};
-constexpr PrintedBlock tensor_parallel = {
-    "Tensor Parallelism Communication", "what ran beside the calls",
-    "stepscope analyze TRACES has the communication of each dimension, exposed and hidden"};
+constexpr PrintedBlock tensor_parallel = {"Tensor Parallelism Communication",
+                                          "what ran with the calls", trace_dimensions};
+constexpr PrintedBlock total_alone = {"total of a time", "the calls and what ran with them",
+                                      trace_dimensions};
 constexpr PrintedBlock bubble = {
     "Pipeline Bubble Analysis", "the times of the stages",
     "stepscope analyze TRACES has the bubble of a recorded run; stepscope predict MODEL --machine "
     "NAME --gpus N --pp STAGES --global-batch N --seq N that of a plan"};
+constexpr PrintedBlock stage_sums = {"times of a pipeline's stage",
+                                     "the other stages and the order of the calls",
+                                     "stepscope analyze TRACES has the bubble of a recorded run"};
+constexpr PrintedBlock gather_sums = {
+    "times of ZeRO-3", "the calls and what ran with them",
+    "stepscope analyze TRACES says which parameters did not arrive in time"};
 constexpr PrintedBlock zero_stage = {
     "ZeRO Stage Analysis", "the model and the plan",
     "stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N --vary "
     "zero=0,1,2,3 has the memory and the data sent of each stage"};
-constexpr PrintedBlock ab_means = {
-    "A/B Comparison", "the times of single steps",
-    "stepscope compare A B takes two lists of step times, one number a line"};
-constexpr PrintedBlock straggler = {
-    "Straggler detected", "the step times of the other ranks",
-    "give stepscope check the times of all ranks: [[100.1, 99.8], [100.2, 99.9]] as JSON, one "
-    "list a rank"};
-constexpr PrintedBlock offsets = {
-    "Timeline offsets", "the events of the ranks",
-    "stepscope analyze TRACES corrects the clocks of the ranks itself"};
+constexpr PrintedBlock model_sizes = {
+    "configuration of a model", "the times of a run",
+    "stepscope predict FILE --machine NAME --gpus N --global-batch N --seq N takes the model as "
+    "stepscope's or Hugging Face's config.json"};
+constexpr PrintedBlock ab_means = {"A/B Comparison", single_steps, compare_lists};
+constexpr PrintedBlock ab_lacks = {"A/B Comparison", "results", compare_lists};
+constexpr PrintedBlock throughputs = {"rates of two runs", single_steps, compare_lists};
+constexpr PrintedBlock two_runs = {"times of two runs", "a file for each run", compare_lists};
+constexpr PrintedBlock straggler = {"Straggler detected", "the step times of the other ranks",
+                                    all_ranks};
+constexpr PrintedBlock offsets = {"Timeline offsets", "the events of the ranks", trace_clocks};
 constexpr PrintedBlock checklist = {
     "diagnostic checklist", "answers",
     "stepscope check TRACES --list answers each question with its evidence"};
 constexpr PrintedBlock operator_sums = {
     "table of key_averages()", "the time at which each operator ran",
-    R"(give stepscope analyze the trace: prof.export_chrome_trace("rank0.json"))"};
+    R"(stepscope analyze FILE reads the trace: prof.export_chrome_trace("rank0.json"))"};
 constexpr PrintedBlock nsys_sums = {
     "sums of nsys stats", "the time at which each call and kernel ran",
-    "give stepscope analyze what nsys export --type sqlite REPORT.nsys-rep writes"};
+    "stepscope analyze FILE reads what nsys export --type sqlite REPORT.nsys-rep writes"};
 constexpr PrintedBlock rocprof_rows = {
     "table of rocprof", "the rows of other threads and devices",
-    "give stepscope analyze a trace: rocprofv3 --sys-trace --output-format json -- COMMAND"};
+    "stepscope analyze FILE reads a trace: rocprofv3 --sys-trace --output-format json -- COMMAND"};
 constexpr PrintedBlock single_kernels = {
     "report of Nsight Compute", "the time at which each kernel ran",
-    "give stepscope analyze a recording of the whole step: nsys profile, then nsys export --type "
-    "sqlite"};
+    "stepscope analyze FILE reads a recording of the whole step: nsys profile, then nsys export "
+    "--type sqlite"};
 constexpr PrintedBlock horovod_timeline = {
     "timeline of Horovod", "operators and kernels",
-    "give stepscope analyze a trace of torch.profiler or Nsight Systems"};
+    "stepscope analyze TRACES reads traces of torch.profiler or Nsight Systems"};
 constexpr PrintedBlock collective_sums = {
     "summary of a collective", "the sizes and times of single calls",
     "stepscope analyze TRACES -v has the bandwidth of each kind of collective; stepscope calibrate "
-    "MACHINE.json --from fits a CSV with size_bytes,time_s"};
+    "MACHINE.json --from FILE --machine NAME --ranks N fits a CSV with size_bytes,time_s"};
 constexpr PrintedBlock mfu_figures = {
-    "MFU measurement", "the times of single steps",
-    "give stepscope check a list of step times, one number a line, with --model NAME "
-    "--global-batch N --seq N --machine NAME --gpus N"};
-constexpr PrintedBlock statistics = {
-    "mean, min and max of a quantity", "the values of the single ranks and steps",
-    "give stepscope check the times of all ranks: [[100.1, 99.8], [100.2, 99.9]] as JSON, one "
-    "list a rank"};
+    "MFU measurement", single_steps,
+    "stepscope check FILE --model NAME --global-batch N --seq N --machine NAME --gpus N takes a "
+    "list of step times, one number a line"};
+constexpr PrintedBlock statistics = {"mean, min and max of a quantity",
+                                     "the values of the single ranks and steps", all_ranks};
 constexpr PrintedBlock link_efficiency = {
     "Communication efficiency", "the collective, its size and its group",
     "stepscope predict --collective NAME --bytes SIZE --group N --machine NAME has the time that "
     "the links allow; stepscope analyze TRACES -v the measured bandwidth"};
 constexpr PrintedBlock profiler_notice = {
     "notice of a finished profile", "the traces",
-    "give stepscope analyze the folder that the notice names"};
+    "stepscope analyze FOLDER reads the folder that the notice names"};
 constexpr PrintedBlock drawing = {
     "drawing of a timeline", "times",
     "stepscope analyze TRACES --html FILE draws the timeline of a recorded run"};
@@ -160,6 +191,21 @@ constexpr BlockMark marks[] = {
     {"# gpu     sm ", dmon},
     {"cells: %, MiB", readings},
     {":::MLPv0.", old_mlperf},
+    {"numbers:*.py", memory_sums},
+    {"numbers:parameters,gradients,optimizer,activations", memory_breakdown},
+    {"keys:forward_times,backward_times,idle_time", stage_sums},
+    {"numbers:gather_time,compute_time", gather_sums},
+    {"keys:allreduce_times", tensor_parallel},
+    {"keys:bucket_times", bucket_means},
+    {"keys:normal,straggler", throughputs},
+    {"keys:rank,z_score", straggler},
+    {"keys:results_a,results_b", two_runs},
+    {"keys:A,B", two_runs},
+    {"keys:model_flops_per_sample,step_time_seconds", mfu_figures},
+    {"keys:bytes_communicated,comm_time_seconds", link_efficiency},
+    {"keys:hidden_dim,num_layers", model_sizes},
+    {"numbers:0,1", offsets},
+    {"numbers:total_time", total_alone},
     {"=== Memory Profile ===", memory_profile},
     {"any:\"max_allocated_GB\"", memory_profile},
     {"any:'max_allocated_GB'", memory_profile},
@@ -170,6 +216,9 @@ constexpr BlockMark marks[] = {
     {"=== Theoretical Memory Breakdown ===", memory_breakdown},
     {"| Component | Memory |", memory_breakdown},
     {"=== Bottleneck Analysis ===", bottlenecks},
+    {"any:\"mean_ms\"", bottlenecks},
+    {"any:'mean_ms'", bottlenecks},
+    {"=== Diagnosis ===", bound_verdict},
     {"=== Overlap Efficiency ===", overlap_sums},
     {"any:\"overlap_efficiency\"", overlap_sums},
     {"any:'overlap_efficiency'", overlap_sums},
@@ -178,8 +227,10 @@ constexpr BlockMark marks[] = {
     {"| α (latency) |", fitted_line},
     {"any:\"alpha_us\"", fitted_line},
     {"any:'alpha_us'", fitted_line},
+    {"Saved plot to ", fit_notice},
     {"=== AllReduce Comparison for", algorithms},
     {"=== Bucket Analysis ===", bucket_means},
+    {"No bucket timing data collected", no_buckets},
     {"Bucket Size Optimization Results", bucket_sizes},
     {"| Bucket Size |", bucket_sizes},
     {"any:\"bucket_mb\"", bucket_sizes},
@@ -187,6 +238,7 @@ constexpr BlockMark marks[] = {
     {"=== Pipeline Bubble Analysis ===", bubble},
     {"=== ZeRO Stage ", zero_stage},
     {"=== A/B Comparison ===", ab_means},
+    {"Need both A and B results", ab_lacks},
     {"Straggler detected: rank", straggler},
     {"any:: Straggler detected!", straggler},
     {"=== Straggler Impact Analysis ===", straggler},
@@ -238,18 +290,54 @@ bool has_cells(std::string_view line, std::string_view units) {
 }
 
 bool has_mark(std::string_view line, std::string_view mark) {
+  if (mark.starts_with(with_keys) || mark.starts_with(with_numbers)) return false;
   if (mark.starts_with(in_cells)) return has_cells(line, mark.substr(in_cells.size()));
-  if (!mark.starts_with(anywhere)) return trimmed(line).starts_with(mark);
+  if (!mark.starts_with(anywhere)) return line.starts_with(mark);
   return line.find(mark.substr(anywhere.size())) != std::string_view::npos;
+}
+
+// The keys of the first object of JSON, or of Python's print of it.
+struct FirstKeys {
+  explicit FirstKeys(std::string_view text) : json(text.substr(0, 1 << 16)) {
+    std::ranges::replace(json, '\'', '"');
+    keys = first_keys(json);
+    lists = json.find('[', 1) != std::string::npos;
+  }
+  std::string json;
+  std::vector<std::string_view> keys{};  // of json
+  bool lists = false;
+};
+
+bool has_keys(const FirstKeys& first, std::string_view mark) {
+  const bool numbers = mark.starts_with(with_numbers);
+  if ((numbers && first.lists) || (!numbers && !mark.starts_with(with_keys))) return false;
+  std::vector<std::string_view> wanted;
+  split_cells(mark.substr(mark.find(':') + 1), ',', wanted);
+  return std::ranges::all_of(wanted, [&](std::string_view w) {
+    return std::ranges::any_of(first.keys, [&](std::string_view key) {
+      return w.starts_with('*') ? key.ends_with(w.substr(1)) : key == w;
+    });
+  });
 }
 
 }  // namespace
 
+std::vector<PrintedBlock> printed_blocks() {
+  std::vector<PrintedBlock> blocks;
+  for (const BlockMark& m : marks) blocks.push_back(m.block);
+  return blocks;
+}
+
 const PrintedBlock* printed_block(std::string_view text) {
+  const FirstKeys first(text);
+  if (!first.keys.empty())
+    for (const BlockMark& m : marks)
+      if (has_keys(first, m.begin)) return &m.block;
   const PrintedBlock* found = nullptr;
   std::string_view figure;  // the mark of `found` where it is a line alone
   StepLines lines(text);
   for (std::string_view line; lines.next(line);) {
+    line = trimmed(behind_rank(line));
     // Such lines that repeat are a log.
     if (!figure.empty() && has_mark(line, figure)) return nullptr;
     if (found != nullptr) continue;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that profiling code prints for people: means, sums and verdicts, without what they were
-// computed from. The table of printed_block.cc says of each what it lacks, and which command gives
-// the same answer.
+// Blocks that profiling code prints for people, or writes as JSON: means, sums and verdicts,
+// without what they were computed from. The table of printed_block.cc says of each what it lacks,
+// and which command gives the same answer.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/result.h"
 
@@ -17,7 +18,10 @@ struct PrintedBlock {
   std::string_view remedy{};  // a sentence of an error
 };
 
-// The first such block of a text; null where no line begins one.
+[[nodiscard]] std::vector<PrintedBlock> printed_blocks();  // by mark, so that some repeat
+
+// The first such block of a text; null where no line begins one. The prefix
+// of a launcher ("[rank0]: ") does not count.
 [[nodiscard]] const PrintedBlock* printed_block(std::string_view text);
 
 // The error of a verb that could not read its file: where the file has such a block, it says so,

@@ -11,6 +11,7 @@
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/calibrate/calibrate_from.h"
 #include "stepscope/verbs/check/check.h"
+#include "stepscope/verbs/digest/digest.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
 #include "stepscope/verbs/memory/memory.h"
 #include "stepscope/verbs/memory/memory_views.h"
@@ -64,6 +65,28 @@ TEST_F(PrintedBlocks, AreKnownByTheLinesThatBeginThem) {
       {"# gpu    pwr  gtemp  mtemp     sm\n# Idx      W      C      C      %\n", "nvidia-smi dmon"},
       {"64, 0 %, 1 MiB\n63, 0 %, 1 MiB\n", "readings of GPUs by nvidia-smi"},
       {":::MLPv0.5.0 resnet 1541720273.9 (<string>:1) run_clear_caches\n", "MLPerf before 0.7"},
+      {"No bucket timing data collected\n", "Bucket Analysis"},
+      {"Need both A and B results\n", "A/B Comparison"},
+      {"Saved plot to alpha_beta_calibration.png\n", "notice of a saved plot"},
+      {"\n=== Diagnosis ===\nBALANCED: Compute and communication roughly equal.\n",
+       "Diagnosis of a bottleneck"},
+      {"[rank0]: \n[rank0]: === A/B Comparison ===\n", "A/B Comparison"},
+      {"[1,0]<stdout>: === Bucket Analysis ===\n", "Bucket Analysis"},
+      {"{\"/lib/torch/nn/linear.py\": 5.1e9, \"unknown\": 2.4e9}", "Memory by Source"},
+      {R"({"forward": {"mean_ms": 39.8, "max_ms": 41.4, "min_ms": 38.5, "variance": 0.9}})",
+       "Bottleneck Analysis"},
+      {R"({"tp_degree": 4, "allreduce_times": [0.0002, 0.0002]})",
+       "Tensor Parallelism Communication"},
+      {R"({"total_time": 0.00345})", "total of a time"},
+      {R"({"forward_times": [0.011], "backward_times": [0.022], "idle_time": 0.033})",
+       "times of a pipeline's stage"},
+      {"{'gather_time': 0.0123, 'compute_time': 0.0456}", "times of ZeRO-3"},
+      {R"({"0": 0, "1": 153.25})", "Timeline offsets"},
+      {R"({"hidden_dim": 4096, "num_layers": 32, "num_heads": 32})", "configuration of a model"},
+      {R"({"normal": [67.6, 67.5], "straggler": [15.4, 15.3]})", "rates of two runs"},
+      {R"({"parameters": 2.1, "gradients": 2.1, "optimizer": 4.3, "activations": 292.0})",
+       "Memory Breakdown"},
+      {R"([{"rank": 3, "time": 0.065, "z_score": 2.6, "slowdown": 3.1}])", "Straggler detected"},
       {"GPU 0: |--Compute--|--AllReduce--|\n", "drawing of a timeline"},
       {" Time (%)  Total Time (ns)  Instances  Avg (ns)  Name\n", "sums of nsys stats"},
       {"\"Name\",\"Calls\",\"TotalDurationNs\",\"Percentage\"\n", "table of rocprof"},
@@ -131,6 +154,50 @@ TEST_F(PrintedBlocks, OfTotalsOfMemoryAreReadByMemory) {
   EXPECT_EQ(json["checkpoints"][2]["change_bytes"], 2'130'000'000);
 }
 
+TEST_F(PrintedBlocks, OfTotalsOfMemoryAreReadAsJsonAndBehindAPrefix) {
+  const std::string snapshots = write(
+      "snapshots.json",
+      R"([{"label": "init", "allocated_GB": 2.13, "reserved_GB": 2.35, "max_allocated_GB": 2.13},)"
+      R"( {"label": "forward", "allocated_GB": 9.8, "reserved_GB": 10.4, "max_allocated_GB": 9.9}])");
+  const std::string checkpoints = write(
+      "checkpoints.json", R"([{"name": "Initial", "allocated_mb": 0, "peak_mb": 0},)"
+                          R"( {"name": "forward", "allocated_mb": 8608.4, "peak_mb": 9900}])");
+  const std::string prefixed =
+      write("prefixed.txt",
+            "[rank0]: === Memory Profile ===\n"
+            "[rank0]: Checkpoint               Allocated         Peak        Delta\n"
+            "[rank0]: Initial                     0.0 MB       0.0 MB      +0.0 MB\n"
+            "[rank0]: forward                  8608.4 MB    9900.0 MB   +8608.4 MB\n");
+  for (const std::string& path : {snapshots, checkpoints, prefixed}) {
+    EXPECT_EQ(commands_that_read(path), std::vector<std::string>{"stepscope memory " + path});
+    const auto held = memory({.snapshots = {path}});
+    ASSERT_TRUE(held) << held.error().message();
+    const Json json = memory_tree_json(*held);
+    ASSERT_EQ(json["checkpoints"].size(), 2U) << path;
+    EXPECT_EQ(json["checkpoints"][1]["label"], "forward") << path;
+    EXPECT_EQ(json["checkpoints"][1]["peak_bytes"], 9'900'000'000) << path;
+  }
+}
+
+TEST_F(PrintedBlocks, ThatAVerbReadsAreNamedByTheOthers) {
+  const std::string path = write("health.txt",
+                                 "Rank 0: avg=100.2ms, times=['101.1', '99.3']\n"
+                                 "Rank 1: avg=119.9ms, times=['120.1', '119.7']\n");
+  const auto held = memory({.snapshots = {path}});
+  ASSERT_FALSE(held);
+  EXPECT_EQ(held.error().hint, "stepscope check " + path + " reads it");
+  const auto joined = stacks({.profiles = {path}});
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().hint, "stepscope check " + path + " reads it");
+}
+
+TEST_F(PrintedBlocks, AreRefusedByDigest) {
+  const std::string path = write("sums.txt", "\n=== A/B Comparison ===\nConfig A: 102.10ms avg\n");
+  const auto digested = digest({.inputs = {path}, .folder = (dir_ / "digests").string()});
+  const Error error = digested ? digested->failures.at(0) : digested.error();
+  EXPECT_NE(error.message().find("stepscope compare A B"), std::string::npos) << error.message();
+}
+
 TEST_F(PrintedBlocks, DoNotReplaceAnOfferedPattern) {
   const std::string path = write("mfu.txt", "Time per step: 180.00 ms\nMFU: 45.5%\n");
   const Error plain = with_printed_block({.what = "names no step time", .file = path});
@@ -145,7 +212,9 @@ TEST_F(PrintedBlocks, OfAFitNameTheMeasurementsAndTheirJsonIsRead) {
       write("fit.json", R"({"alpha_us": 20.0, "beta_gbps": 640.0, "measurements": [)"
                         R"({"size": 1024, "time": 2.0e-5}, {"size": 1048576, "time": 3.3e-5}]})");
   const std::vector<std::string> commands = commands_that_read(path);
-  EXPECT_EQ(commands, std::vector<std::string>{"stepscope calibrate MACHINE.json --from " + path});
+  EXPECT_EQ(commands,
+            std::vector<std::string>{
+                "stepscope calibrate MACHINE.json --machine NAME --ranks N --from " + path});
 }
 
 }  // namespace

@@ -20,7 +20,6 @@
 #include "stepscope/read/gpu_log/read_gpu_log.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
-#include "stepscope/verbs/inputs/printed_block.h"
 #include "stepscope/verbs/inputs/reproducer.h"
 
 namespace stepscope {
@@ -102,14 +101,8 @@ void name_other_verbs(Run& run) {
   int asked = 0;
   for (InputReport& i : run.inputs) {
     if (!i.error || i.of_other_job || ++asked > max_files) continue;
-    const std::vector<std::string> commands = commands_that_read(i.path);
-    if (commands.empty()) {
-      i.error = with_model_reason(with_printed_block(std::move(*i.error)));
-      continue;
-    }
-    i.error->what = "is no trace";
-    i.error->byte.reset();
-    i.error->hint = fmt::format("{} reads it", fmt::join(commands, ", or "));
+    i.error->file = i.path;
+    i.error = with_readers(std::move(*i.error));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/diagnose/memory_findings.h"
+#include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/incident/incident_log.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
@@ -27,6 +28,12 @@ LogSays add_log(const std::string& path, const StopFlag* stop, MemoryResult& res
   IncidentLog log(found);
   log.begin(static_cast<std::uint32_t>(result.logs.size()), path);
   PrintedMemoryLines printed;
+  if (const auto head = head_of_file(path); head && begins_json_checkpoints(head->text)) {
+    const auto text = read_text_file(path, stop);
+    if (!text) return LogSays::nothing;
+    result.printed.push_back({.path = path, .checkpoints = printed_checkpoints(*text)});
+    return LogSays::memory;
+  }
   MemorySummaryLines summaries;
   const auto source = open_source(path);
   if (!source) return LogSays::nothing;
@@ -81,7 +88,7 @@ Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progre
   MemoryResult result{.failures = std::move(files.errors)};
   add_logs(request, progress.stop, result);
   if (progress.stopped()) return interrupted();
-  for (Error& error : result.failures) error = with_analyze(std::move(error));
+  for (Error& error : result.failures) error = with_analyze(std::move(error), "memory");
   progress.report(result.failures);
   if (files.snapshots.empty() && result.ooms.empty() && result.printed.empty())
     return result.failures.empty()

@@ -69,7 +69,7 @@ Result<Profile> read_profiles(const StacksRequest& request, const Progress& prog
     if (profile)
       read.push_back(std::move(*profile));
     else
-      fail(progress, failures, with_analyze(profile.error()));
+      fail(progress, failures, with_analyze(profile.error(), "stacks"));
   }
   if (read.empty())
     return failures.empty() ? Error{.what = "there is no profile"} : failures.front();
