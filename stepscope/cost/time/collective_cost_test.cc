@@ -147,6 +147,19 @@ TEST(CollectiveTime, OfAHierarchyIsAtMostTheRingsAcrossDomains) {
   }
 }
 
+TEST(CollectiveTime, OfATreeInsideOneDomainIsForComparisonOnly) {
+  const Network n = *make_network(*find_machine("NVIDIA A100-SXM4-80GB"));
+  for (const int size : {2, 8}) {
+    const GroupPlacement group = *place(size, 1, n);
+    const auto tree = algorithm(n, all_reduce, huge, group, Algorithm::tree);
+    const auto ring = algorithm(n, all_reduce, huge, group, Algorithm::ring);
+    ASSERT_TRUE(tree && ring);
+    EXPECT_FALSE(tree->offered);
+    EXPECT_FALSE(algorithm(n, all_gather, huge, group, Algorithm::tree));
+    EXPECT_GE(tree->transfer.count(), ring->transfer.count() * (1 - 1e-12));
+  }
+}
+
 TEST(CollectiveTime, ReducesInTheSwitchFromTheSmallestGroupOn) {
   const Network n = *make_network(*find_machine("NVIDIA H200"));
   const Bytes gib{1 << 30};

@@ -196,6 +196,19 @@ inline Terms tree(const Network& w, const Group& g, Protocol protocol) {
   return t;
 }
 
+// Inside one domain the library's tree is a chain. It has the steps of a ring, and no port sends fewer
+// bytes: a device between two others passes the sum up and the result down.
+inline Terms chain(const Network& w, const Group& g, Protocol protocol) {
+  const double volume = g.members > 2 ? 2 : 1;
+  return {.start = start(w, g),
+          .hops = 2 * (g.members - 1),
+          .hop = of(w.up_timing, LinkParameter::hop_ll_us, protocol),
+          .within_factor = (volume / of(w.up_timing, LinkParameter::link_efficiency) +
+                            pass(w, CollectiveKind::all_reduce)) /
+                           rate(w.up_timing, protocol),
+          .exposed = exposed(w, g)};
+}
+
 inline bool switches_reduce(const Network& w, const GroupPlacement& g) {
   return w.up_reduction_from && g.members >= *w.up_reduction_from;
 }
@@ -302,7 +315,10 @@ void for_each(const Network& w, CollectiveKind kind, const GroupPlacement& place
           visit(Algorithm::hierarchical, p, true, switched_hierarchy(w, placed, g, p));
         else if (g.across && all)
           visit(Algorithm::hierarchical, p, false, ring_hierarchy(w, kind, g, p));
-        if (g.across && reduces) visit(Algorithm::tree, p, true, tree(w, g, p));
+        if (g.across && reduces)
+          visit(Algorithm::tree, p, true, tree(w, g, p));
+        else if (reduces && all)
+          visit(Algorithm::tree, p, false, chain(w, g, p));
         break;
       case broadcast:
       case reduce:

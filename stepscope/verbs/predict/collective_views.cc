@@ -138,7 +138,12 @@ std::string collective_text(const PredictCollectiveResult& result, const TextOpt
                                 printable(result.machine), placement(sweep.group));
   out += table(sweep, width);
   if (shows_what_is_not_offered(sweep))
-    out += wrapped("In brackets: an algorithm that the library does not use here.", width);
+    out +=
+        wrapped(std::string("In brackets: an algorithm that the library does not use here.") +
+                    (sweep.group.domains == 1 ? " Inside one domain its tree is a chain, with no "
+                                                "fewer steps and bytes a port than the ring."
+                                              : ""),
+                width);
   for (const Crossover& c : sweep.crossovers)
     out += fmt::format("{}From {}: {} ({}) instead of {} ({})\n",
                        &c == sweep.crossovers.data() ? "\n" : "",
