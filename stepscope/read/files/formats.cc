@@ -36,12 +36,17 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
   return source ? read_from(**source, path, control) : source.error();
 }
 
-// `nsys export --type json` and `jsonlines`: a table of strings, then one event a line.
+// `nsys export --type json` and `jsonlines`: a table of strings, then one event a line, perhaps as
+// a list, or with blanks and line ends between the values.
 bool is_nsys_json(std::string_view head) {
-  if (head.starts_with(R"({"data":[")")) return true;
-  return head.starts_with('{') && contains(head.substr(0, 200), R"("Type":)") &&
-         contains_any(head, {R"("CudaEvent":{)", R"("NvtxEvent":{)", R"("TraceProcessEvent":{)",
-                             R"("GpuInfoEvent":{)", R"("TargetSystemInfo":{)"});
+  std::string text(head.substr(0, 400));
+  std::erase_if(text, [](char c) { return is_space(c); });
+  const std::string_view begin = std::string_view(text).substr(text.starts_with('[') ? 1 : 0);
+  if (head.starts_with(R"({"data":[")") || begin.starts_with(R"({"data":["[Unknown]")"))
+    return true;
+  return begin.starts_with('{') && contains(begin.substr(0, 200), R"("Type":)") &&
+         contains_any(begin, {R"("CudaEvent":{)", R"("NvtxEvent":{)", R"("TraceProcessEvent":{)",
+                              R"("GpuInfoEvent":{)", R"("TargetSystemInfo":{)"});
 }
 
 Result<std::vector<Trace>> refuse_nsys_json(const std::string& path, const ReadControl&) {

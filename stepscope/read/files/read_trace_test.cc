@@ -173,10 +173,14 @@ TEST_F(ReadTraceTest, AReportOfNsightSystemsIsRefusedWithTheCommandThatConvertsI
 }
 
 TEST_F(ReadTraceTest, AJsonExportOfNsightSystemsIsRefusedWithTheCommandThatHelps) {
-  for (const char* text : {R"({"data":["[Unknown]","cuda"],"files":[]})"
-                           "\n"
-                           R"({"Type":79,"CudaEvent":{"startNs":"5","endNs":"9"}})",
-                           R"({"Type":59,"NvtxEvent":{"Timestamp":"12","Text":"step"}})"}) {
+  for (const char* text :
+       {R"({"data":["[Unknown]","cuda"],"files":[]})"
+        "\n"
+        R"({"Type":79,"CudaEvent":{"startNs":"5","endNs":"9"}})",
+        R"({"Type":59,"NvtxEvent":{"Timestamp":"12","Text":"step"}})",
+        R"([{"Type":48,"CudaEvent":{"startNs":"5","endNs":"9"}}])",
+        "{\n  \"data\": [\n    \"[Unknown]\",\n    \"cuda\"\n  ]\n}\n",
+        "{\n  \"Type\": 48,\n  \"CudaEvent\": {\n    \"startNs\": \"5\"\n}}\n"}) {
     const stepscope::Run run = read_run(std::vector{write("trace.json", text)});
     ASSERT_TRUE(run.inputs[0].error);
     EXPECT_NE(run.inputs[0].error->message().find("nsys export --type sqlite"), std::string::npos);
