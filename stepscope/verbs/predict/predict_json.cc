@@ -13,6 +13,7 @@
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/wording.h"
+#include "stepscope/verbs/predict/peak_budget.h"
 #include "stepscope/verbs/predict/predict_sentence.h"
 #include "stepscope/verbs/sections/plan_words.h"
 
@@ -30,6 +31,17 @@ Json terms(const PredictResult& r) {
                    {"ns", r.cost.seconds[t] * ns_per_s},
                    {"share", r.cost.seconds[t] / step},
                    {"formula", text_or_null(r.formulas[t])}});
+  return out;
+}
+
+Json peak_budget_tree(const PredictResult& r) {
+  Json out = Json::array();
+  const double step = r.cost.step().count();
+  for (const PeakRow& row : peak_budget(r))
+    out.push_back({{"name", row.name},
+                   {"label", row.label},
+                   {"ns", row.seconds * ns_per_s},
+                   {"share", row.seconds / step}});
   return out;
 }
 
@@ -308,6 +320,7 @@ Json predict_tree(const PredictResult& r) {
           {"step_interval_ns", interval_tree(r.cost)},
           {"terms", terms_json({"step_term", "predicted_memory"})},
           {"step_terms", terms(r)},
+          {"peak_budget", peak_budget_tree(r)},
           {"equal_stages", equal_stages_tree(r)},
           {"mfu", r.cost.mfu[0]},
           {"hfu", r.hfu},

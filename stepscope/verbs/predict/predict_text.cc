@@ -13,6 +13,7 @@
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/wording.h"
+#include "stepscope/verbs/predict/peak_budget.h"
 #include "stepscope/verbs/predict/predict_sentence.h"
 #include "stepscope/verbs/sections/account.h"
 #include "stepscope/verbs/sections/plan_words.h"
@@ -37,6 +38,14 @@ std::string waterfall(const PredictResult& r) {
     lines.push_back({std::string(words_of(static_cast<StepTerm>(t), r.model)),
                      r.cost.seconds[t] * ns_per_s, r.cost.seconds[t] / step * 100});
   return "Where the step goes:\n" + account_text(std::move(lines));
+}
+
+std::string peak_account(const PredictResult& r) {
+  const double step = r.cost.step().count();
+  std::vector<AccountLine> lines;
+  for (const PeakRow& row : peak_budget(r))
+    lines.push_back({row.label, row.seconds * ns_per_s, row.seconds / step * 100});
+  return "Where 100 % of the peak goes:\n" + account_text(std::move(lines));
 }
 
 std::string memory_bars(const PredictResult& r, std::size_t width) {
@@ -428,7 +437,8 @@ std::string predict_text(const PredictResult& r, const PredictTextOptions& optio
   std::string out = headline(r) + '\n';
   out += fmt::format("{}{}{}", bold, wrapped(predict_sentence(r), width), plain);
   out += wrapped(interval_in_words(r.cost), width) + '\n';
-  out += waterfall(r) + bubble_text(r, width) + '\n' + memory_bars(r, width) + '\n' + rates(r);
+  out += waterfall(r) + bubble_text(r, width) + '\n' + peak_account(r) + '\n' +
+         memory_bars(r, width) + '\n' + rates(r);
   if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
   if (options.layers)
     out += '\n' + (r.layer_tables.empty() ? layers_table(r, width) : convention_tables(r, width));

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "stepscope/verbs/predict/peak_budget.h"
 #include "stepscope/verbs/predict/predict_test_results.h"
 
 namespace stepscope {
@@ -19,6 +20,20 @@ TEST(PredictText, AShareReadsAlikeInTheSentenceAndInTheAccount) {
   EXPECT_NE(text.find("matrix products (71.0 %)"), std::string::npos) << text;
   const std::size_t account = text.find("Where the step goes:");
   EXPECT_NE(text.find("71.0 %", account), std::string::npos) << text;
+}
+
+TEST(PredictText, TheRowsOfThePeakSumToTheStep) {
+  Predicted p;
+  p.report.hfu = 0.4;
+  p.report.cost.seconds[static_cast<std::size_t>(StepTerm::recompute)] = 1.0;
+  double sum = 0;
+  for (const PeakRow& row : peak_budget(p.report)) sum += row.seconds;
+  EXPECT_NEAR(sum, 4, 1e-12);
+  const std::string text = predict_text(p.report);
+  const std::size_t account = text.find("Where 100 % of the peak goes:");
+  ASSERT_NE(account, std::string::npos) << text;
+  EXPECT_NE(text.find("30.0 %", account), std::string::npos) << text;
+  EXPECT_NE(text.find("below the peak", account), std::string::npos) << text;
 }
 
 TEST(PredictText, SaysByHowMuchItFitsOrDoesNot) {
