@@ -514,7 +514,7 @@ TEST(JsonContract, HoldsForACheck) {
   EXPECT_EQ(list.exit_code, 0) << list.errors;
   std::set<std::string> of_logs = {"steps.outliers.every", "steps.tokens_per_s", "mfu_convention"};
   for (const std::string& path : paths(documented("stepscope check")))
-    if (path.starts_with("log")) of_logs.insert(path);
+    if (path.starts_with("log") || path.starts_with("mfu_conventions.")) of_logs.insert(path);
   of_logs.merge(of_ranks());
   of_logs.merge(of_a_change("steps"));
   expect_contract("stepscope check", list, of_logs);
@@ -533,14 +533,17 @@ TEST(JsonContract, HoldsForACheckOfPhases) {
   const program::ScratchFolder scratch;
   const std::string path = scratch.file("phases.csv");
   std::ofstream(path) << "compute_ms,comm_ms,step_ms\n15,20,24\n15,21,25\n";
-  const auto run = program::run({"check", path, "--json", "-"});
+  const auto run =
+      program::run({"check", path, "--model", "gpt2", "--global-batch", "8", "--seq", "1024",
+                    "--machine", "a100_sxm_80gb", "--gpus", "8", "--json", "-"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   Comparison comparison;
   compare(documented("stepscope check"), nlohmann::json::parse(run.printed), comparison);
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
   for (const char* key :
        {"phases.step_ns", "phases.summed", "phases.rows.kind", "phases.rows.share",
-        "phases.overlap.efficiency", "phases.overlap.perfect_ns"})
+        "phases.overlap.efficiency", "phases.overlap.perfect_ns", "mfu_conventions.name",
+        "mfu_conventions.mfu"})
     EXPECT_TRUE(comparison.seen.contains(key)) << key;
 }
 

@@ -416,6 +416,16 @@ void refuse_impossible_mfu(CheckResult& c) {
   }
 }
 
+// One MFU gives that of the other conventions; without one nothing is stated.
+void settle_conventions(CheckResult& c) {
+  const auto stated = std::ranges::find(c.mfu_conventions, c.facts.mfu_convention,
+                                        [](const ConventionMfu& m) { return m.model.convention; });
+  if (!c.facts.mfu || stated == c.mfu_conventions.end() || !(stated->model.per_step.value > 0))
+    return c.mfu_conventions.clear();
+  const double of_one = *c.facts.mfu / stated->model.per_step.value;
+  for (ConventionMfu& m : c.mfu_conventions) m.mfu = m.model.per_step.value * of_one;
+}
+
 // The files of lists: one of each rank. Empty if an input is something else.
 std::vector<std::string> rank_files(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
@@ -487,6 +497,8 @@ Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& 
   const auto described = described_for(r, inputs, progress.stop);
   if (!described) return described.error();
   c.model_given = !described->model_flops.empty();
+  for (const ModelFlops& model : described->model_flops)
+    c.mfu_conventions.push_back({.model = model});
   if (!inputs.empty()) c.input = inputs.front();
   if (inputs.size() > 1 || !may_be_file(c.input)) {
     const std::vector<std::string> lists = rank_files(inputs);
@@ -513,6 +525,7 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
     return looked.error().file == c.input ? with_other_verbs(looked.error()) : looked.error();
   if (progress.stopped()) return interrupted();
   refuse_impossible_mfu(c);
+  settle_conventions(c);
   if (request.list && !c.job) take_checklists(c);
   c.lines = check_lines(c);
   c.record_next = record_next(c);

@@ -338,6 +338,10 @@ TEST_F(CheckInput, MfuNamesItsConvention) {
     EXPECT_NE(sentence_of(c, "mfu").find("of the peak (causal attention halved; HFU"),
               std::string::npos)
         << sentence_of(c, "mfu");
+    ASSERT_GE(c.mfu_conventions.size(), 2U);
+    EXPECT_DOUBLE_EQ(c.mfu_conventions[0].mfu, *c.facts.mfu);
+    EXPECT_EQ(c.mfu_conventions[1].model.convention, "6N");
+    EXPECT_NEAR(c.mfu_conventions[1].mfu, 0.115, 0.001);
     CheckRequest given;
     given.job = {.machine = "a100_sxm_80gb", .model_flops_per_step = 2e18, .devices = 1024};
     EXPECT_EQ(check_of(text, given).facts.mfu_convention, "model FLOPs as given");

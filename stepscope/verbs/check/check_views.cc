@@ -108,6 +108,15 @@ Json phases_tree(const std::optional<PhaseTimes>& phases) {
           {"overlap", std::move(overlap)}};
 }
 
+Json conventions_tree(const std::vector<ConventionMfu>& conventions) {
+  Json out = Json::array();
+  for (const ConventionMfu& m : conventions)
+    out.push_back({{"name", m.model.convention},
+                   {"model_flops_per_step", m.model.per_step.value},
+                   {"mfu", m.mfu}});
+  return out;
+}
+
 Json checklists_tree(const std::vector<Checklist>& lists) {
   if (lists.empty()) return nullptr;
   Json out = Json::array();
@@ -140,6 +149,7 @@ Json check_tree(const CheckResult& r) {
           {"step_times", step_times_tree(r.times)},
           {"phases", phases_tree(r.phases)},
           {"mfu_convention", text_or_null(r.facts.mfu_convention)},
+          {"mfu_conventions", conventions_tree(r.mfu_conventions)},
           {"log", !r.log ? Json(nullptr) : log_tree(*r.log)},
           {"checks", std::move(checks)},
           {"checklists", checklists_tree(r.checklists)},
@@ -223,6 +233,15 @@ std::string phases_table(const PhaseTimes& phases, std::size_t width) {
                                     std::move(rows), width);
 }
 
+std::string conventions_text(const std::vector<ConventionMfu>& conventions, std::size_t width) {
+  if (conventions.size() < 2) return {};
+  std::string out = "MFU by convention:";
+  for (const ConventionMfu& m : conventions)
+    out += fmt::format("{} {} {}", &m == conventions.data() ? "" : " ·", m.model.convention,
+                       format_percent(m.mfu));
+  return '\n' + wrapped(out, width);
+}
+
 // The evidence of long lines goes on below its begin.
 std::string checklists_text(const std::vector<Checklist>& lists, std::size_t width) {
   constexpr std::size_t indent = 34;
@@ -257,6 +276,7 @@ std::string check_text(const CheckResult& r, const TextOptions& options) {
                                                        : "-";
     out += fmt::format("  {:<5} {:<15} {}\n", mark, spaced(l.name), printable(say(l.sentence)));
   }
+  out += conventions_text(r.mfu_conventions, width);
   out += checklists_text(r.checklists, width);
   out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
   out += step_times_table(r.times, r.log && !r.log->account.changes.empty(), width);
