@@ -15,6 +15,7 @@
 #include "stepscope/verbs/analyze/gpu_views.h"
 #include "stepscope/verbs/analyze/group_json.h"
 #include "stepscope/verbs/analyze/pipeline_views.h"
+#include "stepscope/verbs/analyze/range_views.h"
 #include "stepscope/verbs/analyze/rank_json.h"
 #include "stepscope/verbs/analyze/recording_views.h"
 #include "stepscope/verbs/analyze/remedy.h"
@@ -366,6 +367,7 @@ Json analyze_tree(const Analysis& report) {
           {"collective_mismatches", mismatches(job)},
           {"dimensions", dimensions(report)},
           {"ddp_buckets", ddp_buckets(job)},
+          {"ddp_bucket_sums", ddp_bucket_sums_tree(job)},
           {"unit_waits", unit_waits_json(job)},
           {"stragglers", stragglers(job)},
           {"pipeline", pipeline_json(job)},

@@ -52,6 +52,8 @@ constexpr std::string_view budget_columns =
 constexpr std::string_view ddp_buckets_columns =
     "rank:int step:int bucket:int bytes:int ready_ns:int launched_ns:int done_ns:int "
     "exposed_ns:int";
+constexpr std::string_view ddp_bucket_sums_columns =
+    "bucket:int count:int bytes:int mean_ns:int total_ns:int mean_exposed_ns:int";
 constexpr std::string_view kernels_columns =
     "rank:int name:text class:text count:int total_ns:int mean_ns:int min_ns:int max_ns:int "
     "share:real flops:real tflops:real bytes:int gb_per_s:real tensor_core:bool";
@@ -133,6 +135,7 @@ std::vector<TreeTable> analyze_tables(const Json& tree) {
       ranks(tree),
       budget(tree),
       table_of("ddp_buckets", tree["ddp_buckets"], ddp_buckets_columns),
+      table_of("ddp_bucket_sums", tree["ddp_bucket_sums"], ddp_bucket_sums_columns),
       ranges_table(tree),
       per_rank(tree, "kernels", "kernels", kernels_columns),
       per_rank(tree, "operators", "operators", operators_columns),

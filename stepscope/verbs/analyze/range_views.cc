@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "stepscope/face/text/text_table.h"
+#include "stepscope/face/tree/json_values.h"
 #include "stepscope/say/format.h"
 
 namespace stepscope {
@@ -64,6 +66,19 @@ struct BucketSum {
   Ns exposed{};
 };
 
+std::map<std::uint32_t, BucketSum> ddp_bucket_sums(const JobResult& job) {
+  std::map<std::uint32_t, BucketSum> sums;
+  for (const std::vector<DdpBucket>& of_rank : job.traffic.buckets)
+    for (const DdpBucket& b : of_rank) {
+      BucketSum& sum = sums[b.bucket];
+      ++sum.calls;
+      if (b.bytes) sum.bytes = std::max(sum.bytes.value_or(Bytes{}), *b.bytes);
+      sum.total += b.done - b.launched;
+      sum.exposed += b.exposed;
+    }
+  return sums;
+}
+
 }  // namespace
 
 std::string ranges_text(const RankResult& rank, std::size_t width) {
@@ -86,16 +101,22 @@ TreeTable ranges_table(const Json& tree) {
   return table;
 }
 
+Json ddp_bucket_sums_tree(const JobResult& job) {
+  Json out = Json::array();
+  for (const auto& [bucket, sum] : ddp_bucket_sums(job)) {
+    const auto calls = static_cast<std::int64_t>(sum.calls);
+    out.push_back({{"bucket", bucket},
+                   {"count", sum.calls},
+                   {"bytes", value(sum.bytes)},
+                   {"mean_ns", value(sum.total / calls)},
+                   {"total_ns", value(sum.total)},
+                   {"mean_exposed_ns", value(sum.exposed / calls)}});
+  }
+  return out;
+}
+
 std::string ddp_buckets_text(const JobResult& job, std::size_t width) {
-  std::map<std::uint32_t, BucketSum> sums;
-  for (const std::vector<DdpBucket>& of_rank : job.traffic.buckets)
-    for (const DdpBucket& b : of_rank) {
-      BucketSum& sum = sums[b.bucket];
-      ++sum.calls;
-      if (b.bytes) sum.bytes = std::max(sum.bytes.value_or(Bytes{}), *b.bytes);
-      sum.total += b.done - b.launched;
-      sum.exposed += b.exposed;
-    }
+  const std::map<std::uint32_t, BucketSum> sums = ddp_bucket_sums(job);
   if (sums.empty()) return {};
   std::vector<std::vector<std::string>> rows;
   for (const auto& [bucket, sum] : sums) {

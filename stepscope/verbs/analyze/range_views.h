@@ -17,6 +17,7 @@ namespace stepscope {
 [[nodiscard]] TreeTable ranges_table(const Json& tree);
 
 // Count, size and times of each bucket over all ranks and steps. Empty without one.
+[[nodiscard]] Json ddp_bucket_sums_tree(const JobResult& job);
 [[nodiscard]] std::string ddp_buckets_text(const JobResult& job, std::size_t width);
 
 }  // namespace stepscope
