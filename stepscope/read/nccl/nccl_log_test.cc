@@ -17,8 +17,8 @@ struct ReadLog {
   CommInput input;
   bool ok = false;
 };
-ReadLog read_log(const std::string& text) {
-  ReadLog out;
+ReadLog read_log(const std::string& text, const char* path = "") {
+  ReadLog out{.input = {.path = path}};
   CommLogs logs(out.records);
   TextSource source(text);
   out.ok = logs.add(source, out.input).has_value();
@@ -382,6 +382,10 @@ TEST(NcclLog, AnExcerptIsReadAndItsGapsAreNamed) {
   ASSERT_TRUE(log.ok);
   EXPECT_EQ(log.input.notes.at("lines_without_a_host_and_process"), 2U);
   EXPECT_EQ(log.input.notes.at("calls_that_name_neither_communicator_nor_count"), 1U);
+  EXPECT_EQ(log.input.notes.at("AllReduce_opCount_42_bytes_104857600"), 1U);
+  const std::string line = "NCCL INFO Ring 00 : 0 -> 1 -> 0\n";  // its file may name the process
+  EXPECT_EQ(read_log(line, "nccl_log_4242.txt").input.notes.size(), 1U);
+  EXPECT_EQ(read_log(line, "job/nccl_log_a_4242.txt").input.notes.size(), 0U);
 }
 
 TEST(NcclLine, IsTakenApartWhereWritersCutIntoEachOther) {
