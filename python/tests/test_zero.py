@@ -71,7 +71,7 @@ def step(stats, sync=0.0004):
     stats.record_layer_execution("block 0", 0.0005)
     stats.record_layer_recompute("block 0", 0.0004)
     stats.record_layer_backward("block 0", 0.001)
-    stats.record_gradient_sync(sync, 1000, 2, dtype="bf16", waited_for_peers=sync / 2)
+    stats.record_gradient_sync(sync, 1000, 2, dtype="f16", waited_for_peers=sync / 2)
     stats.record_flops(1e6)
     stats.record_optimizer_step(0.0002, 1000)
 

@@ -75,6 +75,7 @@ TransferDirection direction_of(const std::string& name) {
 }
 
 ElementType type_of(const std::string& name) {
+  if (name == "f16") return ElementType::bf16;  // only the bytes of an element count
   std::array<std::string_view, element_type_count> names{};
   for (std::size_t i = 0; i < names.size(); ++i)
     names[i] = element_name(static_cast<ElementType>(i));
@@ -211,7 +212,8 @@ void bind_records(nb::class_<Stats>& stats) {
            nb::arg("direction"), stall, "direction: \"host_to_device\", \"nvme_to_host\", ...")
       .def("record_gradient_sync", record_sync, duration, nb::arg("gradients"),
            nb::arg("world_size"), nb::arg("dtype") = "f32", nb::arg("operation") = "reduce_scatter",
-           group, stall, waited, "gradients: elements of dtype (\"f32\", \"bf16\", \"f64\").")
+           group, stall, waited,
+           "gradients: elements of dtype (\"f32\", \"f16\", \"bf16\", \"f64\").")
       .def("record_communication", record_communication, nb::arg("operation"), duration,
            nb::arg("bytes"), nb::arg("group_size") = 0, nb::arg("purpose") = "other", group, stall,
            waited, "bytes: the message size of nccl-tests. group_size 0: all ranks.")
