@@ -130,6 +130,9 @@ TEST_F(PrintedBlocks, OfOperatorsAreNoStacks) {
   EXPECT_NE(read.error().message().find("export_chrome_trace"), std::string::npos)
       << read.error().message();
   EXPECT_TRUE(stacks({.profiles = {write("flat.txt", "main 12\nidle 5\n")}}));
+  const auto none = stacks({.profiles = {write("zero.txt", "# a comment\nRing 00 : 0 -> 0\n")}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().what, "has no sample");
 }
 
 TEST_F(PrintedBlocks, OfTotalsOfMemoryAreReadByMemory) {

@@ -66,6 +66,11 @@ Result<Profile> read_profiles(const StacksRequest& request, const Progress& prog
     if (profile && may_be_text(*profile))
       if (Error error = with_printed_block({.what = {}, .file = path}); !error.what.empty())
         profile = std::move(error);
+    if (profile && profile->inputs.front().format == "collapsed" &&
+        std::ranges::all_of(profile->tree.self, [](auto weight) { return weight == 0; }))
+      profile = Error{.what = "has no sample",
+                      .file = path,
+                      .hint = "give collapsed stacks with a count behind each"};
     if (profile)
       read.push_back(std::move(*profile));
     else
