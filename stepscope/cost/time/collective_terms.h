@@ -196,8 +196,8 @@ inline Terms tree(const Network& w, const Group& g, Protocol protocol) {
   return t;
 }
 
-// Inside one domain the library's tree is a chain. It has the steps of a ring, and no port sends fewer
-// bytes: a device between two others passes the sum up and the result down.
+// Inside one domain the library's tree is a chain. It has the steps of a ring, and no port sends
+// fewer bytes: a device between two others passes the sum up and the result down.
 inline Terms chain(const Network& w, const Group& g, Protocol protocol) {
   const double volume = g.members > 2 ? 2 : 1;
   return {.start = start(w, g),

@@ -183,7 +183,7 @@ Error with_analyze(Error error, std::string_view verb) {
     return error;
   if (commands.empty()) return with_printed_block(std::move(error));
   error.byte.reset();
-  error.hint = joined_commands(commands) + " reads it";
+  error.hint = joined_commands(commands) + " reads it; or " + error.hint;
   return error;
 }
 
