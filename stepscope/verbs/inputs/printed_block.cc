@@ -160,7 +160,7 @@ constexpr PrintedBlock nvbandwidth = {
 constexpr PrintedBlock ucc_perftest = {
     "ucc_perftest", "the number of ranks",
     "write a CSV with size_bytes,time_us of its sizes and average times, which stepscope calibrate "
-    "MACHINE.json --from FILE --collective NAME --ranks N takes"};
+    "MACHINE.json --from FILE --collective NAME --machine NAME --ranks N takes"};
 constexpr PrintedBlock ib_perftest = {"ib_write_bw, ib_read_bw or ib_send_bw",
                                       "collectives and steps",
                                       "write its rate into scale_out of a machine file "
@@ -168,7 +168,7 @@ constexpr PrintedBlock ib_perftest = {"ib_write_bw, ib_read_bw or ib_send_bw",
                                       "for stepscope calibrate MACHINE.json --from FILE"};
 constexpr PrintedBlock comms_summary = {
     "DeepSpeed's summary of communication", "the times of steps",
-    "give stepscope check the whole log of the job, beside whose steps it shows this table"};
+    "give stepscope check FILE the whole log of the job, beside whose steps it shows this table"};
 constexpr PrintedBlock dmon = {
     "nvidia-smi dmon", "the time of each reading",
     "give stepscope check TRACES the output of nvidia-smi --query-gpu=timestamp,index,"
