@@ -527,4 +527,16 @@ std::string_view nccl_reduction_name(int reduction) {
              : "user's";
 }
 
+NcclWriter writer_in_name(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view prefix = "nccl_log_";
+  if (!name.starts_with(prefix)) return {};
+  name = name.substr(prefix.size(), name.find('.', prefix.size()) - prefix.size());
+  const std::size_t mark = name.rfind('_');
+  if (mark == std::string_view::npos || mark == 0) return {};
+  const auto pid = number_of<std::int64_t>(name.substr(mark + 1));
+  if (!pid || *pid <= 0) return {};
+  return {.host = std::string(name.substr(0, mark)), .pid = *pid};
+}
+
 }  // namespace stepscope

@@ -146,4 +146,11 @@ struct BarrierLine {
 [[nodiscard]] std::optional<std::int64_t> number_behind(std::string_view text,
                                                         std::string_view key);
 
+// The process that NCCL_DEBUG_FILE names: "nccl_log_%h_%p.txt". pid 0: it is not in the name.
+struct NcclWriter {
+  std::string host{};
+  std::int64_t pid = 0;
+};
+[[nodiscard]] NcclWriter writer_in_name(std::string_view path);
+
 }  // namespace stepscope

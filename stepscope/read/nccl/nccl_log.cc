@@ -11,7 +11,6 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/line_blocks.h"
-#include "stepscope/base/number_text.h"
 #include "stepscope/event/name_rules.h"
 #include "stepscope/read/comm_lines/desync_line.h"
 #include "stepscope/read/comm_lines/nccl_line.h"
@@ -74,24 +73,6 @@ int ranks_by_elements(const CommCall& call) {
   return static_cast<int>(whole / part);
 }
 
-// The process that NCCL_DEBUG_FILE names: "nccl_log_%h_%p.txt". pid 0: it is not in the name.
-struct FileWriter {
-  std::string host{};
-  std::int64_t pid = 0;
-};
-
-FileWriter writer_in_name(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
-  constexpr std::string_view prefix = "nccl_log_";
-  if (!name.starts_with(prefix)) return {};
-  name = name.substr(prefix.size(), name.find('.', prefix.size()) - prefix.size());
-  const std::size_t mark = name.rfind('_');
-  if (mark == std::string_view::npos || mark == 0) return {};
-  const auto pid = number_of<std::int64_t>(name.substr(mark + 1));
-  if (!pid || *pid <= 0) return {};
-  return {.host = std::string(name.substr(0, mark)), .pid = *pid};
-}
-
 // "AllReduce_opCount_42_bytes_104857600", of the first few such calls.
 void note_call(std::string_view text, CommInput& input) {
   constexpr std::size_t most_notes = 16;
@@ -127,7 +108,7 @@ struct CommLogs::State {
       mismatches;
   std::map<std::tuple<std::optional<int>, std::optional<Ns>, std::string>, std::size_t> barriers;
   std::set<std::size_t> repeated_barriers;  // that several lines name
-  FileWriter writer;                        // of the file's lines that name no process
+  NcclWriter writer;                        // of the file's lines that name no process
   std::uint64_t spoken = 0;                 // lines of NCCL or a watchdog
   std::string cut;                          // a message that goes on in the next line
   int cut_lines = 0;
