@@ -53,7 +53,7 @@ std::vector<PieceTime> piece_times(const WhatIfInputs& in, std::size_t view) {
     std::size_t last = first;
     same.clear();
     for (; last < order.size() && pieces[order[last]].key == pieces[order[first]].key; ++last)
-      same.push_back(static_cast<double>(time_of(in.replay, pieces[order[last]]).count()));
+      same.push_back(static_cast<double>(time_of(in.replay, pieces[order[last]].node).count()));
     const double median = quantile(same, 0.5).value_or(0);
     for (std::size_t i = first; i < last; ++i)
       times[order[i]] = {same[i - first], std::min(same[i - first], median)};
@@ -93,7 +93,7 @@ void take_alone(const WhatIfInputs& in, std::size_t view, RankParts& parts) {
     const auto part = work_part(in.replay.graph->kind[p.node]);
     if (median < Ns{0} || p.step < 0 || !part) continue;
     PartTimes& times = parts[static_cast<std::size_t>(*part)];
-    const auto own = static_cast<double>(time_of(in.replay, p).count());
+    const auto own = static_cast<double>(time_of(in.replay, p.node).count());
     times.own[static_cast<std::size_t>(p.step)] += own;
     times.usual[static_cast<std::size_t>(p.step)] += own;
     times.peers[static_cast<std::size_t>(p.step)] += static_cast<double>(median.count());

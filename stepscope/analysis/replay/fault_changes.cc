@@ -65,12 +65,12 @@ void find_pauses(const WhatIfInputs& in, std::span<const std::uint32_t> views,
   };
   std::unordered_set<std::uint64_t> long_ones;  // by key
   each_host([&](std::uint32_t, const StepPiece& p) {
-    if (time_of(in.replay, p) > shortest_pause) long_ones.insert(p.key);
+    if (time_of(in.replay, p.node) > shortest_pause) long_ones.insert(p.key);
   });
   std::vector<Host> work;
   each_host([&](std::uint32_t v, const StepPiece& p) {
     if (long_ones.contains(p.key))
-      work.push_back({p.key, v, p.step, p.node, time_of(in.replay, p)});
+      work.push_back({p.key, v, p.step, p.node, time_of(in.replay, p.node)});
   });
   std::size_t steps = 0;
   for (const std::uint32_t v : views) steps += in.views[v].steps.size();
@@ -255,7 +255,7 @@ std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::int64_t in
     for (const StepPiece& p : pieces) {
       if (p.step < 0 || p.step == step) continue;
       if (const auto at = others.find(p.key); at != others.end())
-        at->second.push_back(time_of(in.replay, p));
+        at->second.push_back(time_of(in.replay, p.node));
     }
     for (const StepPiece& p : pieces) {
       if (p.step != step) continue;

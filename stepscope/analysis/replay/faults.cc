@@ -512,7 +512,10 @@ void FaultFinder::replay_suspects(std::span<const NodeChange> undone) {
   for (std::size_t i = 0; i < asked.size(); ++i) {
     asked[i]->changes = std::move(changes[i]);
     const auto& step = asked[i]->step;
-    const Ns gain = step ? std::min(gains[i], step->most_saved()) : gains[i];
+    Ns most = step ? step->most_saved() : Ns::max();
+    // Kernels delay a step by what they take more than those of their peers, at most.
+    if (!cpu_ && asked[i]->fault.scenario.part == WorkPart::compute) most = asked[i]->fault.excess;
+    const Ns gain = std::min(gains[i], most);
     asked[i]->left = gain;
     if (!undone.empty()) continue;
     StepFault& fault = asked[i]->fault;

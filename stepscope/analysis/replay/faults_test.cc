@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 
+#include "stepscope/analysis/replay/scenario_changes.h"
 #include "stepscope/analysis/runs/job_test_builder.h"
 
 namespace stepscope {
@@ -89,6 +90,29 @@ TEST(Faults, ARankWithLongerKernelsIsSlowAndItsPeersAreNot) {
   EXPECT_EQ(faults[0].gain, Ns{200 * us});
   EXPECT_DOUBLE_EQ(faults[0].ratio, 1.25);
   EXPECT_EQ(name_of(faults[0].scenario), "rank_as_peers:compute@2");
+}
+
+// Work without a launch or a row before it began when the recording let it: its delay is no work,
+// so no rank gains by that of its peers.
+TEST(Faults, WorkThatBeginsTheRecordingHasNoDelayToCompare) {
+  auto ranks = ranks_of([](int, int) { return StepOfRank{}; }, usual_steps);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const std::int64_t at = (1300 + static_cast<std::int64_t>(r)) * us;
+    ranks[r].rows().row(ranks[r].rows().stream(0, 9), Category::memcpy,
+                        "Memcpy HtoD (Pageable -> Device)", at, at + 6 * us);
+  }
+  const TestJob job(std::move(ranks));
+  const std::vector<std::string> roles(4, "all");
+  const Collectives collectives = analyze_collectives(job.views());
+  const StepGraph graph = build_step_graph(job.views(), collectives);
+  const Replay replay = make_replay(graph, job.views());
+  const PeerMedians medians = peer_medians(replay, job.views(), roles);
+  const WhatIfInputs in{replay, job.views(), collectives, roles, medians};
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto as_peers = changes_of(in, {.change = Change::rank_as_peers, .rank = rank});
+    for (const NodeChange& c : as_peers) EXPECT_LE(c.work, Ns{us}) << "on rank " << rank;
+    EXPECT_LE(replay.step - replay_step(replay, as_peers), Ns{us}) << "of rank " << rank;
+  }
 }
 
 TEST(Faults, ARankAloneInItsStageIsComparedWithTheOtherStages) {

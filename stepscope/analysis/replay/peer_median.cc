@@ -182,7 +182,7 @@ void add_repeats(const Replay& replay, std::span<const RankView> views, const St
       if (graph.kind[p.node] != NodeKind::host) continue;
       const StringId name = views[v].trace->slices.name[index(graph.slice[p.node])];
       repeats[{names[index(name)], step_index(views[v], p.step)}].push_back(
-          {0, p.node, replay.measured.work[p.node]});
+          {0, p.node, time_of(replay, p.node)});
     }
   }
   for (auto& [name, work] : repeats) {
@@ -282,7 +282,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
           continue;
         const auto step = static_cast<std::uint64_t>(step_index(views[v], p.step));
         work.push_back(
-            {numbers.insert(hash_pair(p.key, step)).first, p.node, replay.measured.work[p.node]});
+            {numbers.insert(hash_pair(p.key, step)).first, p.node, time_of(replay, p.node)});
       }
     }
     const std::vector<WorkPiece> groups = grouped(work, numbers.size());
@@ -340,7 +340,7 @@ void number_parts(const Replay& replay, std::span<const StepPiece> pieces, std::
   for (std::uint32_t i = 0; i < pieces.size(); ++i)
     if ((again[row_of(i)] & bit_of(i)) != 0) divided.push_back(i);
   std::ranges::sort(divided, {}, [&](std::uint32_t i) {
-    return std::tuple(row_of(i), pieces[i].key, -time_of(replay, pieces[i]), i);
+    return std::tuple(row_of(i), pieces[i].key, -time_of(replay, pieces[i].node), i);
   });
   for (std::size_t i = 1, part = 0; i < divided.size(); ++i) {
     const bool same = row_of(divided[i]) == row_of(divided[i - 1]) &&
@@ -396,9 +396,10 @@ StepPieces step_pieces(const Replay& replay, std::span<const RankView> views, un
   return pieces;
 }
 
-Ns time_of(const Replay& replay, const StepPiece& piece) {
-  return is_message(replay.graph->kind[piece.node]) ? replay.measured.duration[piece.node]
-                                                    : replay.measured.work[piece.node];
+Ns time_of(const Replay& replay, std::uint32_t node) {
+  return is_message(replay.graph->kind[node]) || keeps_delay(replay, node)
+             ? replay.measured.duration[node]
+             : replay.measured.work[node];
 }
 
 std::int32_t launch_step(const RankView& view, SliceId row) {

@@ -39,8 +39,9 @@ struct StepPieces {
 [[nodiscard]] StepPieces step_pieces(const Replay& replay, std::span<const RankView> views,
                                      unsigned threads);
 
-// Duration and, of own work, delay. A message is late because of others.
-[[nodiscard]] Ns time_of(const Replay& replay, const StepPiece& piece);
+// Duration and, of own work, delay. A message is late because of others, and a kept delay tells
+// when the recording began.
+[[nodiscard]] Ns time_of(const Replay& replay, std::uint32_t node);
 
 // Ordinal of the step that launched an operation, or in whose annotation (or after it) a host row
 // began; -1 before the first. The instants of devices do not show it: they lag behind their hosts
@@ -60,7 +61,7 @@ struct StepPieces {
 
 struct PeerMedians {
   StepPieces pieces;
-  // By node: the median of duration + delay of the same piece in the same step on the other ranks
+  // By node: the median of time_of() of the same piece in the same step on the other ranks
   // of its role (for an even number the lower one); negative without such a piece. Covers host,
   // launch, compute and copy nodes. The kernels of a rank that is alone in its stage have peers in
   // the other stages, where these run kernels equally often, and its host work before calls of one

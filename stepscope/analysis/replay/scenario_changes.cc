@@ -227,8 +227,7 @@ void Changer::as_peers(std::uint32_t view) {
     if (is_asked(p)) pieces.push_back(p);
   std::ranges::sort(pieces, {}, [](const StepPiece& p) { return std::pair(p.key, p.step); });
   const auto more = [&](const StepPiece& p) {
-    return static_cast<double>(
-        (in_.replay.measured.work[p.node] - in_.medians.of_node[p.node]).count());
+    return static_cast<double>((time_of(in_.replay, p.node) - in_.medians.of_node[p.node]).count());
   };
   std::vector<double> of_step(in_.views[view].steps.size());
   for (const StepPiece& p : pieces)
@@ -245,7 +244,7 @@ void Changer::as_peers(std::uint32_t view) {
     const Ns usual{std::llround(median(of_piece).value_or(0))};
     for (std::size_t i = first + from; i < last; ++i) {
       const std::uint32_t n = pieces[i].node;
-      const Ns own = in_.replay.measured.work[n];
+      const Ns own = time_of(in_.replay, n);
       // If the rank is much faster, its peers may have waited for it in unrecorded ways.
       if (-usual > std::max(hidden_wait, 2 * own)) continue;
       take(n, std::max(Ns{0}, own - usual), Ns{0});

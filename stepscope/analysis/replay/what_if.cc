@@ -76,7 +76,7 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
   std::vector<Ns> of_view(in.views.size());
   for (std::uint32_t n = 0; n < in.medians.of_node.size(); ++n)
     if (in.medians.of_node[n] >= Ns{0})
-      of_view[in.replay.graph->view[n]] += in.replay.measured.work[n] - in.medians.of_node[n];
+      of_view[in.replay.graph->view[n]] += time_of(in.replay, n) - in.medians.of_node[n];
   std::map<int, Ns> excess;
   for (std::size_t v = 0; v < of_view.size(); ++v) excess[in.views[v].rank] += of_view[v];
   std::vector<std::pair<Ns, int>> ranks;
