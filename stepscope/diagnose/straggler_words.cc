@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/diagnose/thresholds.h"
+
 namespace stepscope {
 namespace {
 
@@ -55,6 +57,19 @@ Message waiting_in_words(const StragglerCause& cause) {
   Messages list;
   for (const std::string_view name : names) list.push_back(msg::plain(name));
   return msg::ranks_wait(cause.waiting, cause.wait, cause.steps != 1, std::move(list));
+}
+
+Message latest_in_words(std::span<const Straggler> ranks) {
+  const auto most = std::ranges::max_element(ranks, {}, &Straggler::upper_bound);
+  if (most == ranks.end() || most->late_share < threshold::latest_share ||
+      most->persistence < threshold::latest_steps)
+    return {};
+  const auto as_late = std::ranges::count_if(ranks, [&](const Straggler& s) {
+    return threshold::latest_times * s.upper_bound >= most->upper_bound;
+  });
+  if (as_late > 1 || (most->significant && !delays_others(*most))) return {};
+  return msg::latest_rank(most->rank, most->upper_bound, Percent{most->late_share},
+                          value_if(!most->significant, most->steps.size()));
 }
 
 Message cause_and_waiting(const StragglerCause& cause) {

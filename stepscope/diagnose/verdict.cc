@@ -537,8 +537,11 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
       }
       said.push_back(mfu_text(mfu));
     }
-    if (job.ranks.size() > 1 && links.empty() && job.explanation->held.empty() &&
-        verdict.culprits.size() == 1 && job.explanation->unexplained_share <= unexplained_doubtful)
+    if (Message latest = latest_in_words(job.stragglers); !latest.empty())
+      said.push_back(std::move(latest));
+    else if (job.ranks.size() > 1 && links.empty() && job.explanation->held.empty() &&
+             verdict.culprits.size() == 1 &&
+             job.explanation->unexplained_share <= unexplained_doubtful)
       said.push_back(msg::none_stands_out());
     first.sentence = verdict.sentence = joined(msg::sentences, std::move(said));
     // Nothing that a replay removes binds the step, and neither does compute: no verdict.

@@ -341,6 +341,26 @@ TEST(Verdict, ALateRankIsNamedWhereNoReplayAnswers) {
   EXPECT_TRUE(culprit().starts_with("record all ranks; docs/")) << culprit();
 }
 
+// Few steps prove nothing if the first one differs, but "no rank" would be false.
+TEST(Verdict, TheLatestRankIsNamedWhereNoReplayAccusesOne) {
+  TestReport t({{{compute, 80}, {comm_exposed_wait, 20}}, {{compute, 100}}});
+  t.job.explanation.emplace().step = Ns{100'000'000};
+  const auto sentence = [&] { return say_stopped(find_verdict(t.job, std::nullopt).sentence); };
+  EXPECT_TRUE(says(sentence(), "No rank, process group, stage or step stands out")) << sentence();
+  Straggler& s = t.job.stragglers.emplace_back();
+  s.rank = 1;
+  s.upper_bound = Ns{20'000'000};
+  s.late_share = 0.2;
+  s.persistence = 0.75;
+  s.steps.resize(4);
+  EXPECT_TRUE(says(sentence(),
+                   "Rank 1 comes up to 20.0 ms (20.0 %) a step later to collectives "
+                   "than its peers, and 4 steps do not show whether that lasts."))
+      << sentence();
+  t.job.stragglers.push_back(s);
+  EXPECT_TRUE(says(sentence(), "No rank")) << "two as late as each other: " << sentence();
+}
+
 // What a device did without a row is not idle time, and host rows do not give it.
 TEST(Verdict, NothingIsKnownToBindAStepWhoseDeviceWasNotRecorded) {
   TestReport t({{{not_recorded, 90}, {idle_unexplained, 10}}});

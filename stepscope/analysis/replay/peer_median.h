@@ -39,7 +39,7 @@ struct StepPieces {
 [[nodiscard]] StepPieces step_pieces(const Replay& replay, std::span<const RankView> views,
                                      unsigned threads);
 
-// Duration and, of own work, delay. A message is late because of others, and a kept delay tells
+// Duration and, of own work, delay. A message is late because of others, and a kept delay shows
 // when the recording began.
 [[nodiscard]] Ns time_of(const Replay& replay, std::uint32_t node);
 
