@@ -351,7 +351,14 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
 
 Ns time_without_work(const JobResult& job) {
   using enum BudgetCategory;
-  return most_of(job, {idle_host, idle_launch, idle_sync});
+  Ns late{};  // on the rank where that is least
+  if (!job.ranks.empty()) {
+    const auto of_step = [](const RankResult& r) {
+      return r.host.idle.late / std::max<std::int64_t>(1, std::ssize(r.steps));
+    };
+    late = of_step(*std::ranges::min_element(job.ranks, {}, of_step));
+  }
+  return std::max(Ns{0}, most_of(job, {idle_host, idle_launch, idle_sync}) - late);
 }
 
 Ns cost_of_retries(const JobResult& job, const RankResult& rank) {

@@ -176,7 +176,55 @@ void sum_calls(const Trace& trace, std::span<const Step> steps, HostTable& table
   table.allocator_calls = allocator.take();
 }
 
+// From the end of a launch to the begin of its operation on a device that is free.
+constexpr Ns usual_latency = std::chrono::microseconds{50};
+
+// By track: when it is in calls that allocate or free.
+std::vector<std::vector<HostSpan>> allocating_spans(const Trace& trace) {
+  const Slices& s = trace.slices;
+  const std::vector<bool> allocates = by_name(trace.strings, is_allocator_call);
+  std::vector<std::vector<HostSpan>> spans(trace.tracks.size());
+  for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
+    const Track& track = trace.tracks[t];
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+      if (is_call(s.category[i]) && allocates[index(s.name[i])])
+        extend(spans[t], s.start[i], s.end(SliceId{i}), SliceId{i});
+  }
+  return spans;
+}
+
 }  // namespace
+
+HostIdle host_idle(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {
+  const Slices& s = trace.slices;
+  const auto allocating = allocating_spans(trace);
+  HostIdle idle;
+  for (const DeviceLane& lane : rank.devices) {
+    Ns worked = lane.start;  // until then, communication apart
+    Ns busy = lane.start;
+    for (const SliceId op : lane.ops) {
+      const Ns start = s.start[index(op)];
+      const SliceId call = rank.launch(op);
+      if (start > worked && step_at(steps, start)) {
+        const Ns launched = call == no_slice ? start : s.end(call) + usual_latency;
+        const Ns from = std::max(worked, steps[*step_at(steps, start)].start);
+        const Ns edge = std::clamp(launched, std::min(from, start), start);
+        idle.launching += edge - std::min(from, edge);
+        if (call != no_slice)
+          cut(
+              allocating[index(s.track[index(call)])], from, edge,
+              [&](Ns a, Ns b, SliceId) { idle.allocating += b - a; }, [](Ns, Ns) {});
+        if (edge > worked && start > std::max(edge, busy)) {
+          idle.late += start - std::max(edge, busy);
+          ++idle.late_starts;
+        }
+      }
+      busy = std::max(busy, s.end(op));
+      if (!trace.is_communication(op) && !trace.is_wait(op)) worked = busy;
+    }
+  }
+  return idle;
+}
 
 bool is_allocator_call(std::string_view name) {
   constexpr auto starts = std::to_array<std::string_view>(
@@ -213,6 +261,7 @@ HostTable host_table(const Trace& trace, const RankIndex& rank, std::span<const 
                        10 * table.starved >= whole;
   sum_waits(trace, rank, steps, table);
   sum_calls(trace, steps, table);
+  table.idle = host_idle(trace, rank, steps);
   return table;
 }
 

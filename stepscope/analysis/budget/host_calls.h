@@ -25,6 +25,20 @@ struct CallSum {
   Ns total{};
 };
 
+// Why a device was without work before an operation that its host launched late, over the steps.
+// Communication that runs meanwhile is no work: it may wait for a host, too.
+struct HostIdle {
+  Ns launching{};   // until the launch has returned, and the usual latency after that
+  Ns allocating{};  // of that time, in calls that allocate or free memory
+  Ns late{};        // after it: the device has nothing to do, and yet the operation begins later
+  std::uint64_t late_starts = 0;
+
+  // What a launching thread that did nothing else would save, at most.
+  [[nodiscard]] Ns without_allocations() const { return launching - allocating; }
+};
+[[nodiscard]] HostIdle host_idle(const Trace& trace, const RankIndex& rank,
+                                 std::span<const Step> steps);
+
 struct HostTable {
   // Runtime and driver calls that put work on a device (kernels, graphs, copies, memsets), if the
   // trace contains that work.
@@ -55,6 +69,7 @@ struct HostTable {
   Ns data{};                             // inside a data loader on the main thread
   Ns gc{};                               // Python's garbage collector, where the trace shows it
   Ns overhead{};                         // of the profiler itself, as a union
+  HostIdle idle;
   // Empty where host_table() has filled the rest.
   AllocationRetries retries;
   GilWaits gil;

@@ -133,5 +133,22 @@ TEST(allocator_calls, are_known_of_cuda_hip_and_level_zero) {
   }
 }
 
+TEST(HostIdle, IsWhatTheHostDoesUntilTheLaunchHasReturned) {
+  constexpr std::int64_t us = 1000;
+  WorkBuilder b;
+  b.launch_kernel(1, 0, "k", 10 * us, 100 * us);
+  b.row(b.thread(1), Category::runtime, "cudaMalloc", 110 * us, 310 * us);
+  b.launch_kernel(2, 400 * us, "k", 410 * us, 500 * us);     // 310 µs, in 200 of them it allocates
+  b.launch_kernel(3, 510 * us, "k", 5000 * us, 5100 * us);   // returns at once and begins late
+  b.launch_kernel(4, 4990 * us, "k", 5100 * us, 5200 * us);  // queued
+  Trace t = b.sealed();
+  const HostIdle idle = host_idle(t, index_rank(t), std::vector<Step>{step(0, 6000 * us)});
+  EXPECT_EQ(idle.allocating, Ns{200 * us});
+  EXPECT_EQ(idle.launching, Ns{310 * us + 60 * us + 1}) << "with the usual latency";
+  EXPECT_EQ(idle.without_allocations(), Ns{170 * us + 1});
+  EXPECT_EQ(idle.late_starts, 1U);
+  EXPECT_EQ(idle.late, Ns{5000 * us - 560 * us - 1});
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/collectives/collective_times.h"
 #include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/stats/summary.h"
@@ -112,6 +113,18 @@ std::vector<Ns> waits_of_steps(const WhatIfInputs& in) {
     waits[v] /= std::max<std::int64_t>(1, std::ssize(in.views[v].steps));
   }
   return waits;
+}
+
+Ns kept_waiting(const WhatIfInputs& in, bool allocating) {
+  Ns sum{};
+  for (const RankView& view : in.views) {
+    if (view.index->cpu_only()) return Ns::max();
+    const HostIdle idle = host_idle(*view.trace, *view.index, view.steps);
+    // The first of several steps does not count in the mean one.
+    const std::int64_t steps = std::max<std::int64_t>(2, std::ssize(view.steps)) - 1;
+    sum += (allocating ? idle.launching : idle.without_allocations()) / steps;
+  }
+  return sum;
 }
 
 std::vector<std::pair<std::int64_t, double>> step_lengths(const WhatIfInputs& in, bool cpu) {

@@ -41,6 +41,10 @@ using RankParts = std::array<PartTimes, work_part_names.size()>;
 // By view: what its calls wait for others in the mean step.
 [[nodiscard]] std::vector<Ns> waits_of_steps(const WhatIfInputs& inputs);
 
+// What hosts keep their devices waiting in the mean step, over all views; in calls of the
+// allocator, too, if `allocating`. Ns::max() without a device.
+[[nodiscard]] Ns kept_waiting(const WhatIfInputs& inputs, bool allocating);
+
 // Number and length in ns of each step that all views have, from the end of the one before; without
 // a device (`cpu`) by the rows of the steps. Empty if the clocks of the ranks differ.
 [[nodiscard]] std::vector<std::pair<std::int64_t, double>> step_lengths(const WhatIfInputs& inputs,

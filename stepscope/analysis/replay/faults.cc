@@ -512,18 +512,17 @@ void FaultFinder::replay_suspects(std::span<const NodeChange> undone) {
   for (std::size_t i = 0; i < asked.size(); ++i) {
     asked[i]->changes = std::move(changes[i]);
     const auto& step = asked[i]->step;
-    Ns most = step ? step->most_saved() : Ns::max();
+    StepFault& fault = asked[i]->fault;
     // Kernels delay a step by what they take more than those of their peers, at most.
-    if (!cpu_ && asked[i]->fault.scenario.part == WorkPart::compute) most = asked[i]->fault.excess;
-    const Ns gain = std::min(gains[i], most);
+    const bool kernels = !cpu_ && fault.scenario.part == WorkPart::compute;
+    const Ns gain =
+        std::min(gains[i], kernels ? fault.excess : step_ - shortest_step(in_, fault.scenario));
     asked[i]->left = gain;
     if (!undone.empty()) continue;
-    StepFault& fault = asked[i]->fault;
     fault.gain = gain;
-    if (step) {
-      fault.excess = step->excess(gain);
-      fault.ratio = step->ratio(gain);
-    }
+    if (!step) continue;
+    fault.excess = step->excess(gain);
+    fault.ratio = step->ratio(gain);
   }
   std::erase_if(suspects_, [&](const Candidate& s) {
     // Else it is mostly hidden: the host may have waited for the device unseen.

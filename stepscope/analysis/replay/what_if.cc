@@ -226,13 +226,6 @@ bool changes_communication(Change change) {
          change == Change::latency;
 }
 
-// A step with the work of the others is no shorter than they are.
-Ns shortest_step(const WhatIfInputs& in, const Scenario& scenario) {
-  if (scenario.change != Change::step_as_others) return Ns{0};
-  const auto step = compared_step(in, scenario.step.value_or(-1));
-  return step ? in.replay.step - step->most_saved() : Ns{0};
-}
-
 // Scenarios that change the work of nodes. Few enough to be replayed at once; `results` is parallel
 // to them.
 void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf> results) {
@@ -330,6 +323,17 @@ std::vector<WhatIf> answers(const WhatIfInputs& inputs, std::span<const Scenario
 }
 
 }  // namespace
+
+Ns shortest_step(const WhatIfInputs& in, const Scenario& scenario) {
+  if (scenario.change == Change::step_as_others) {
+    const auto step = compared_step(in, scenario.step.value_or(-1));
+    return step ? in.replay.step - step->most_saved() : Ns{0};
+  }
+  const bool syncs = scenario.change == Change::sync_free || scenario.change == Change::syncs_once;
+  if (syncs || scenario.change == Change::host_free)
+    return in.replay.step - kept_waiting(in, !syncs);
+  return Ns{0};
+}
 
 std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
                             const Workers& workers, const StopFlag* stop) {

@@ -17,6 +17,11 @@
 
 namespace stepscope {
 
+// The shortest mean step that a change can give, whatever a replay says: a step with the work of
+// the others is no shorter than they are, and a faster host saves the time in which it kept devices
+// waiting at most. Zero for other changes.
+[[nodiscard]] Ns shortest_step(const WhatIfInputs& inputs, const Scenario& scenario);
+
 // The scenarios of `analyze`: no waiting, communication free (all, and each kind), host free, data
 // free, sync free, copies free, devices alone, matmuls and other compute a tenth faster, bandwidth
 // × 2, each rank as its peers (at most the 16 latest), balanced stages and ranks, more prefetching.
