@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/base/quantity.h"
@@ -52,5 +53,11 @@ struct Metadata {
   std::uint64_t file_bytes = 0;
   std::uint64_t text_bytes = 0;  // after inflating
 };
+
+// Keys of `texts`: every call whose allocation failed is marked, and a warning of the profiler.
+inline constexpr std::string_view call_results_key = "call_results";
+inline constexpr std::string_view profiler_warning_key = "profiler_warning";
+// Behind the name of an allocation that returned an error.
+inline constexpr std::string_view failed_call = " (failed)";
 
 }  // namespace stepscope

@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-enum Use : std::uint8_t { neutral, allocates, frees, waits };
+enum Use : std::uint8_t { neutral, allocates, fails, frees, waits };
 
 Use use_of(std::string_view name) {
   constexpr auto allocating = std::to_array<std::string_view>(
@@ -23,6 +23,10 @@ Use use_of(std::string_view name) {
       {"cudaFree", "hipFree", "cuMemFree", "cuMemFree_v2", "cuMemUnmap", "cuMemRelease",
        "hipMemUnmap", "hipMemRelease"});
   if (std::ranges::find(allocating, name) != allocating.end()) return allocates;
+  if (name.ends_with(failed_call)) {
+    name.remove_suffix(failed_call.size());
+    return std::ranges::find(allocating, name) != allocating.end() ? fails : neutral;
+  }
   if (contains(name, "Synchronize")) return waits;
   return std::ranges::find(freeing, name) != freeing.end() ? frees : neutral;
 }
@@ -30,11 +34,14 @@ Use use_of(std::string_view name) {
 // An allocation that fails is followed at once by the frees of the cache, or by calls that wait for
 // the blocks in use.
 constexpr Ns right_after = std::chrono::milliseconds{1};
+// cudaFree of a null pointer takes less than a microsecond; of memory it waits for the device.
+constexpr Ns least_free = std::chrono::microseconds{2};
 constexpr Ns least_pause = std::chrono::microseconds{100};
 
 // The calls of one thread since its last launch.
 struct Calls {
   SliceId before = no_slice;            // the last allocation
+  bool failed = false;                  // it is known to have failed
   Ns waited{};                          // in calls that wait, since then
   SliceId first_free = no_slice;        // first free since `before`
   Ns paused_from{};                     // the end of the thread's row before the first free
@@ -46,7 +53,9 @@ class Thread {
  public:
   Thread(const Trace& trace, std::span<const Step> steps, const StartUp& start_up,
          AllocationRetries& out)
-      : trace_(trace), steps_(steps), start_up_(start_up), out_(out) {}
+      : trace_(trace), steps_(steps), start_up_(start_up), out_(out) {
+    results_known_ = trace.metadata.texts.contains(std::string(call_results_key));
+  }
 
   void row(SliceId row, Use use, bool launches) {
     const Slices& s = trace_.slices;
@@ -59,6 +68,8 @@ class Thread {
       open_.push_back(row);
     } else if (launches) {
       calls_ = {};
+    } else if (use == frees && frees_nothing(row)) {
+      return;
     } else if (use == frees) {
       if (calls_.frees++ > 0) return;
       calls_.first_free = row;
@@ -66,24 +77,30 @@ class Thread {
       calls_.freeing_operator = innermost();
     } else if (use == waits && calls_.frees == 0) {
       calls_.waited += s.dur[index(row)];
-    } else if (use == allocates) {
+    } else if (use == allocates || use == fails) {
       if (calls_.frees > 0) judge(row);
       calls_ = {};
       calls_.before = row;
+      calls_.failed = use == fails;
     }
   }
 
  private:
   [[nodiscard]] SliceId innermost() const { return open_.empty() ? no_slice : open_.back(); }
 
+  // Unmapping does not wait, so its duration says nothing.
+  [[nodiscard]] bool frees_nothing(SliceId row) const {
+    return trace_.slices.dur[index(row)] < least_free && trace_.name(row).ends_with("Free");
+  }
+
   void judge(SliceId row) {
     const Slices& s = trace_.slices;
     const Ns freed = s.start[index(calls_.first_free)];
     const bool one_operator =
         calls_.freeing_operator != no_slice && calls_.freeing_operator == innermost();
-    const bool failed =
-        calls_.before != no_slice && freed - s.end(calls_.before) - calls_.waited <= right_after;
-    if (!failed && !(one_operator && calls_.frees >= 2)) return;
+    const bool failed = calls_.before != no_slice && (calls_.failed || !results_known_) &&
+                        freed - s.end(calls_.before) - calls_.waited <= right_after;
+    if (!failed && (results_known_ || !one_operator || calls_.frees < 2)) return;
     const Ns start = failed ? s.start[index(calls_.before)] : freed;
     if (!step_of_host(steps_, start) || start_up_.holds(freed)) return;
     const Ns time = s.end(row) - start;
@@ -103,6 +120,7 @@ class Thread {
   std::span<const Step> steps_;
   const StartUp& start_up_;
   AllocationRetries& out_;
+  bool results_known_ = false;
   Calls calls_;
   std::vector<SliceId> open_;  // operators around the row, outermost first
   Ns last_ = Ns::min();        // the last begin or end of a row before it

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times at which a caching allocator found no room, freed its cached memory and allocated again. A
-// trace does not carry the result of cudaMalloc. Retries are therefore inferred from the order of a
-// thread's calls. A retry is a run of frees followed by an allocation, with no launch in between,
-// and either
+// Times at which a caching allocator found no room, freed its cached memory and allocated again. An
+// export of Nsight Systems has what cudaMalloc returned (call_results_key): there a retry begins
+// with a call that failed. Other traces lack it, and retries are inferred from the order of a
+// thread's calls. A retry is then a run of frees followed by an allocation, with no launch in
+// between, and either
 //   - an allocation less than 1 ms before the frees, calls that wait apart (the failed one), or
 //   - at least two frees, where one innermost operator holds the first free and the allocation.
 // Emptying the cache by hand is not a retry: it is inside no operator. The first cudaFree of a
-// context is not one either: it is a single free. Nor is what a library frees and allocates when it
-// is set up (start_up.h).
+// context is not one either: it is a single free. A free of less than 2 µs freed nothing. Nor is
+// what a library frees and allocates when it is set up (start_up.h).
 #pragma once
 
 #include <cstdint>

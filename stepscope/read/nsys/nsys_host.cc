@@ -203,13 +203,15 @@ std::optional<EmittedOperator> parse_emitted(std::string_view text) {
 }
 
 void read_nsys_calls(NsysExport& nsys, NsysProcesses& processes, bool create) {
-  constexpr std::array<std::string_view, 5> columns = {"start", "end", "globalTid", "correlationId",
-                                                       "nameId"};
+  constexpr std::array<std::string_view, 6> columns = {"start",         "end",    "globalTid",
+                                                       "correlationId", "nameId", "returnValue"};
   struct Api {
     std::string text;
     Category category = Category::driver;
     bool known = false;
   };
+  const SqliteTable* table = nsys.file.table("CUPTI_ACTIVITY_KIND_RUNTIME");
+  const bool results = table != nullptr && table->has("returnValue");
   std::vector<Api> apis(nsys.texts.size());
   const NsysProcess* last = nullptr;
   std::vector<StringId>* ids = nullptr;
@@ -238,14 +240,21 @@ void read_nsys_calls(NsysExport& nsys, NsysProcesses& processes, bool create) {
         }
         StringId& name = (*ids)[place];
         if (name == NsysProcess::unmapped) name = process->trace.strings.intern(api.text);
-        process->add(nsys,
-                     {.name = name,
-                      .track = process->host_track(nsys_tid(global)),
-                      .category = api.category,
-                      .correlation = nsys_correlation(row.integer(3))},
-                     row.integer(0), end_of(row, 1));
+        // Queries return codes that are no failures; an allocation fails for lack of room.
+        const bool failed = results && row.integer(5) != 0 && contains(api.text, "Alloc");
+        process->add(
+            nsys,
+            {.name =
+                 failed ? process->trace.strings.intern(api.text + std::string(failed_call)) : name,
+             .track = process->host_track(nsys_tid(global)),
+             .category = api.category,
+             .correlation = nsys_correlation(row.integer(3))},
+            row.integer(0), end_of(row, 1));
       });
   if (!there) nsys.note("missing_table_CUPTI_ACTIVITY_KIND_RUNTIME");
+  if (results)
+    for (const auto& process : processes.all())
+      process->trace.metadata.texts.emplace(call_results_key, "1");
   if (elsewhere > 0) nsys.note("calls_of_processes_without_gpu_work", elsewhere);
 }
 
