@@ -27,12 +27,25 @@ void read_tables(NsysExport& nsys, NsysProcesses& processes) {
   read_nsys_other(nsys, processes);
 }
 
-// Losses that the profiler itself reports.
+// What the profiler says of its tracing of CUDA: the most specific text first, which is not of the
+// kind "not all events might have been collected".
+void keep_warning(std::string_view text, std::string& kept) {
+  constexpr std::size_t longest = 200;
+  if (text.find("CUDA") == text.npos) return;
+  const auto vague = [](std::string_view t) {
+    return t.starts_with("No CUDA events") || t.starts_with("Not all CUDA events");
+  };
+  if (kept.empty() || (vague(kept) && !vague(text))) kept = text.substr(0, longest);
+}
+
+// Losses and warnings that the profiler itself reports.
 void read_diagnostics(NsysExport& nsys) {
+  constexpr std::int64_t warning = 2;
   constexpr std::array<std::string_view, 2> columns = {"severity", "text"};
   nsys.each_row("DIAGNOSTIC_EVENT", columns, [&](const SqliteRows& row) {
     const std::string_view text = row.text(1);
     const auto has = [&](std::string_view word) { return text.find(word) != text.npos; };
+    if (row.integer(0) >= warning) keep_warning(text, nsys.warning);
     if (has("dropped") || has("lost") || has("buffer full") || has("might have been collected"))
       nsys.note("profiler_reports_lost_events");
   });
@@ -49,6 +62,7 @@ void set_metadata(const NsysExport& nsys, const std::vector<NsysGpu>& gpus, cons
   metadata.text_bytes = nsys.file.bytes();
   if (!nsys.host.empty()) metadata.texts["host_name"] = nsys.host;
   if (!nsys.version.empty()) metadata.texts["nsys_version"] = nsys.version;
+  if (!nsys.warning.empty()) metadata.texts[std::string(profiler_warning_key)] = nsys.warning;
   if (!nsys.schema.empty()) metadata.texts["nsys_schema_version"] = nsys.schema;
   for (const NsysGpu& gpu : gpus)
     if (gpu.global_pid == 0 || static_cast<std::int64_t>(gpu.global_pid) == process.pid())
@@ -70,7 +84,9 @@ Error nothing_in_it(const NsysExport& nsys, const std::string& path) {
             .hint = "instants count from the start of the capture, as nsys shows them"};
   return {.what = nsys.notes.truncated
                       ? "a damaged export: no CUDA work and no ranges can be read from it"
-                      : "an Nsight Systems export without CUDA work and without NVTX ranges",
+                      : "an Nsight Systems export whose capture recorded nothing: no CUDA work and "
+                        "no NVTX ranges" +
+                            (nsys.warning.empty() ? "" : "; it warns: " + nsys.warning),
           .file = path,
           .byte = {},
           .hint = nsys.notes.truncated ? "copy it again, or export the report again"

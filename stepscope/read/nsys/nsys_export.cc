@@ -107,6 +107,7 @@ bool is_nsys(const SqliteFile& file) {
            (t.name == "NVTX_EVENTS" && t.has("globalTid"));
   };
   return has("META_DATA_EXPORT") || has("EXPORT_META_DATA") ||
+         (has("StringIds") && has_table(file, "TARGET_INFO_")) ||
          std::ranges::any_of(file.tables(), known);
 }
 

@@ -67,6 +67,7 @@ struct NsysExport {
   std::string host;                                // Hostname
   std::map<std::string, std::string> environment;  // of the profiled command
   std::vector<std::string> arguments;              // of the profiled command, its name first
+  std::string warning;                             // of the profiler, about CUDA
   bool interrupted = false;
   std::optional<TimeWindow> window;  // set by open_window
 
