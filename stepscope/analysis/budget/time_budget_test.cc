@@ -300,6 +300,22 @@ TEST(TimeBudget, NoStepsNoBudget) {
   EXPECT_TRUE(BudgetCase(b).budget().devices.empty());
 }
 
+TEST(TimeBudget, AHostThatShowsOnlyCallsIsUnknownWhereItMakesNone) {
+  constexpr std::int64_t ms = 1'000'000;
+  for (const bool shown : {false, true}) {
+    TraceBuilder b;
+    b.launch(1, 0, 1 * ms);
+    b.kernel("k", 1 * ms, 2 * ms, 1);
+    if (shown) b.op("aten::mm", 2 * ms, 3 * ms);
+    b.row(b.thread(1), Category::runtime, "cudaMalloc", 3 * ms, 5 * ms);
+    b.launch(2, 900 * ms, 901 * ms);
+    b.kernel("k", 901 * ms, 902 * ms, 2);
+    const Budget total = BudgetCase(b).budget().total;
+    EXPECT_EQ(total[idle_unexplained], Ns{shown ? 0 : 896 * ms});
+    EXPECT_EQ(total[idle_host], Ns{shown ? 898 * ms : 2 * ms});
+  }
+}
+
 TEST(CpuBudget, OperatorsComputeAndCollectivesElsewhereOverlap) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);
