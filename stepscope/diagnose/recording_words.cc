@@ -51,7 +51,7 @@ Message lost_sentence(const JobResult& job) {
       continue;
     ranks.push_back(r.rank);
     steps.insert(rec.lost_steps.begin(), rec.lost_steps.end());
-    lost += rec.lost_launches - rec.queued_launches;
+    lost += rec.lost_rows();
     queued += rec.queued_launches;
     launches += rec.launches;
     unseen = unseen || rec.device_unseen();
@@ -85,6 +85,11 @@ Message nameless_sentence(const JobResult& job) {
   return none ? msg::rows_nameless() : Message();
 }
 
+std::string without_stop(std::string text) {
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 // No rank has a row of what computes.
 Message workless_sentence(const JobResult& job) {
   const bool none = !job.ranks.empty() && std::ranges::all_of(job.ranks, [](const RankResult& r) {
@@ -96,7 +101,20 @@ Message workless_sentence(const JobResult& job) {
   for (const RankResult& r : job.ranks)
     if (r.recording.format == "kineto")
       calls += r.recording.of(Category::runtime) + r.recording.of(Category::driver);
-  return msg::work_not_recorded(record_with(Fact::device_rows, job), value_if(calls > 0, calls));
+  const Message said =
+      msg::work_not_recorded(record_with(Fact::device_rows, job), value_if(calls > 0, calls));
+  const auto warns = std::ranges::find_if(
+      job.ranks, [](const RankResult& r) { return !r.recording.warning.empty(); });
+  if (warns == job.ranks.end()) return said;
+  return msg::sentences(
+      Messages{msg::profiler_warns(without_stop(printable(warns->recording.warning))), said});
+}
+
+// Host rows of a process that had a GPU.
+Message host_only_sentence(const JobResult& job) {
+  const auto alone = [](const RankResult& r) { return r.recording.without_gpu_rows(); };
+  if (job.ranks.empty() || !std::ranges::all_of(job.ranks, alone)) return {};
+  return msg::host_rows_only(printable(job.ranks.front().recording.gpu));
 }
 
 // The rank with most time that is not recorded, if that is much.
@@ -151,6 +169,8 @@ Message start_up_in_words(const StartUpSpan& span) {
       return msg::first_call_of(what);
     case StartUpKind::capture:
       return msg::captures_graph();
+    case StartUpKind::context:
+      return msg::creates_context(what);
   }
   return {};
 }
@@ -226,7 +246,7 @@ Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
 Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job) {
   for (Message said : {merged_sentence(job), nameless_sentence(job), workless_sentence(job),
                        cut_sentence(inputs, job), lost_sentence(job), not_recorded_sentence(job),
-                       begins_apart_sentence(job)})
+                       begins_apart_sentence(job), host_only_sentence(job)})
     if (!said.empty()) return said;
   return joined(msg::sentences,
                 {start_up_sentence(job), span_sentence(job), step_span_sentence(job)});
@@ -256,7 +276,8 @@ Messages lost_rows_warnings(const JobResult& job) {
   std::uint64_t lost = 0;
   std::uint64_t queued = 0;
   for (const RankResult& r : job.ranks) {
-    const std::uint64_t own = r.recording.lost_launches - r.recording.queued_launches;
+    const std::uint64_t own =
+        r.recording.device_unseen() ? r.recording.lost_launches : r.recording.lost_rows();
     if (r.recording.queued_launches > 0) queueing.push_back(r.rank);
     queued += r.recording.queued_launches;
     if (own == 0) continue;

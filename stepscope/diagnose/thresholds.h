@@ -16,10 +16,17 @@ inline constexpr double least_gain = 0.01;
 // is named if it explains this share of it.
 inline constexpr double share_of_lateness = 0.25;
 // Verdict: a rank that no replay accuses is named as the latest from this share of a step on, if it
-// is the latest in half of the steps and so many times as late as the next.
+// is the latest in half of the steps and twice as late as the next.
 inline constexpr double latest_share = 0.05;
 inline constexpr double latest_steps = 0.5;
 inline constexpr std::int64_t latest_times = 2;
+// Verdict: work that begins late on a free device is mentioned from this share of a step on, and
+// managed memory from this number of page faults on.
+inline constexpr double late_starts_told = 0.05;
+inline constexpr std::uint64_t many_faults = 100;
+// Verdict: a window in which a device works for less than this share of the recorded time, after
+// its context was created, shows start-up only.
+inline constexpr double least_work = 0.01;
 // Verdict: another process uses the GPU where launch latency takes this share of the time, a gap
 // lasts this long on average, and kernels begin this long after their launch.
 inline constexpr double late_starts_share = 0.2;

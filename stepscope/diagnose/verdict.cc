@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepscope/diagnose/device_words.h"
 #include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/diagnose/labels.h"
+#include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"
@@ -351,11 +353,12 @@ Message find_culprit(const JobResult& job, BoundBy bound, const std::optional<Mf
       return both(bound == BoundBy::compute ? product_text(mfu) : Message(),
                   on_cpu(job.ranks) ? operator_text(job) : kernel_text(job, bound, machine));
     case BoundBy::host:
+      if (on_cpu(job.ranks)) return both(operator_text(job), gap_text(job, bound));
       return joined(msg::clauses, {shared_device_text(job), queue_text(job), gap_text(job, bound)});
     case BoundBy::copy:
       return copy_text(job);
     default:
-      return gap_text(job, bound);
+      return both(gap_text(job, bound), unseen_host_text(job));
   }
 }
 
@@ -428,12 +431,22 @@ Message bound_sentence(const Culprit& c, const JobResult& job) {
           c.gain, share, unsplit_text(job, static_cast<double>(c.gain.count())), range);
     }
     case CulpritKind::exposed_copies:
-      return msg::copies_bind(c.gain, share);
+      return (only_fills(job) ? msg::fills_bind : msg::copies_bind)(c.gain, share);
     case CulpritKind::bubble:
       return msg::bubble_binds(c.gain, share);
     default:
       return (on_cpu(job.ranks) ? msg::operators_bind : msg::launches_bind)(c.gain, share);
   }
+}
+
+// Whether calls of the allocator are most of what the host costs.
+const WhatIf* allocations_of(const Culprit& bound, const JobResult& job) {
+  if (bound.kind != CulpritKind::launch_bound) return nullptr;
+  const auto free = std::ranges::find_if(job.explanation->what_ifs, [](const WhatIf& w) {
+    return w.scenario.change == Change::allocator_free && !w.scenario.rank;
+  });
+  return free != job.explanation->what_ifs.end() && 2 * free->saved >= bound.gain ? &*free
+                                                                                  : nullptr;
 }
 
 // What free communication saves at most; 0 where the replay does not show it.
@@ -478,11 +491,18 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   JobVerdict verdict;
   const double step = mean_step(job);
   if (job.ranks.empty() || step <= 0) {
-    verdict.sentence = job.ranks.empty() ? msg::no_rank_read() : msg::no_common_step();
+    verdict.sentence = job.ranks.empty()       ? msg::no_rank_read()
+                       : job.ranks.size() == 1 ? no_step_text(job.ranks.front())
+                                               : msg::no_common_step();
     return verdict;
   }
   const Straggler* const straggler = worst_straggler(job);
   const Message late = straggler == nullptr ? Message() : straggler_text(job, *straggler);
+  if (Message start_up = start_up_text(job); !start_up.empty()) {
+    verdict.sentence = std::move(start_up);
+    verdict.culprit = msg::record_after_start();
+    return verdict;
+  }
   if (only_communication(job)) {
     verdict.sentence = msg::only_communication(Nanoseconds(step));
     verdict.culprit = late;
@@ -504,12 +524,21 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
                             bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step))
             : msg::step_takes(window, length),
       mfu_text(mfu)};
+  const Message managed = managed_text(job);
+  const Message late_starts = managed.empty() ? late_start_text(job) : Message();
   if (none) {
+    if (!managed.empty()) said.push_back(managed);
     said.push_back(msg::saving_unknown(none->reason));
     verdict.sentence = joined(msg::sentences, std::move(said));
+    if (!managed.empty()) {
+      verdict.culprit = msg::prefetch_managed();
+      return verdict;
+    }
     verdict.culprit = late.empty() || none->remedy.empty()
                           ? (late.empty() ? none->remedy : late)
                           : msg::late_and_remedy(late, none->remedy);
+    if (device_unseen(job))
+      verdict.culprit = joined(msg::clauses, {operator_text(job), std::move(verdict.culprit)});
     return verdict;
   }
   if (verdict.culprits.empty() || !replay_tells(job)) {
@@ -527,6 +556,13 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
     } else {
       verdict.bound_by = bound_of(first.kind);
       said = {msg::step_takes(window, length), bound_sentence(first, job)};
+      if (const WhatIf* free = allocations_of(first, job)) {
+        first.cause = "allocator_in_step";
+        first.gain = free->saved;
+        first.share = share_of_time(free->saved, length);
+        first.change = name_of(free->scenario);
+        said.back() = msg::allocations_bind(first.gain, Percent{first.share});
+      }
       // Transfers that the links should carry in a part of the time are the cause of what is
       // exposed.
       if (first.kind == CulpritKind::exposed_communication && !links.empty() &&
@@ -537,6 +573,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
       }
       said.push_back(mfu_text(mfu));
     }
+    said.push_back(managed);
+    said.push_back(late_starts);
     if (Message latest = latest_in_words(job.stragglers); !latest.empty())
       said.push_back(std::move(latest));
     else if (job.ranks.size() > 1 && links.empty() && job.explanation->held.empty() &&
@@ -553,6 +591,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   // A late rank is named even where something else takes more of the mean step.
   if (verdict.bound_by != BoundBy::straggler)
     verdict.culprit = joined(msg::clauses, {late, std::move(verdict.culprit)});
+  if (!managed.empty() || (!late_starts.empty() && has_managed_memory(job)))
+    verdict.culprit = joined(msg::clauses, {msg::prefetch_managed(), std::move(verdict.culprit)});
   return verdict;
 }
 

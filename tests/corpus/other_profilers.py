@@ -129,6 +129,53 @@ INPUTS["nsys_steps.sqlite"] = lambda path: nsys(path, True)
 INPUTS["nsys_window.sqlite"] = lambda path: nsys(path, False)
 
 
+# One kernel on managed memory: 200 page faults move pages while it runs.
+@file("nsys_managed.sqlite")
+def nsys_managed(path):
+    export = Export(path)
+    export.kernels()
+    export.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamId, correlationId, "
+        "globalPid, bytes, copyKind, srcKind, dstKind, migrationCause)"
+    )
+    export.call(1 * MS, 21 * MS, "cudaMallocManaged_v6000")
+    export.call(30 * MS, 31 * MS, "cudaLaunchKernel_v7000", 9)
+    export.kernel(31 * MS, 90 * MS, "add", 9)
+    for n in range(200):
+        begin = 32 * MS + n * 200_000
+        export.run(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?,?,0,1,7,0,?,65536,11,7,7,2)",
+            (begin, begin + 10_000, PID),
+        )
+    export.close()
+
+
+# A memset after the context was created, in half a second.
+@file("nsys_start_up.sqlite")
+def nsys_start_up(path):
+    export = Export(path)
+    export.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, deviceId, contextId, streamId, correlationId, "
+        "globalPid, bytes, memKind)"
+    )
+    export.call(1 * MS, 120 * MS, "cudaFree_v3020")
+    export.call(400 * MS, 401 * MS, "cudaMemsetAsync_v3020", 9)
+    export.run(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (?,?,0,1,7,9,?,64,2)",
+        (401 * MS, 401 * MS + 1500, PID),
+    )
+    export.close()
+
+
+@file("nsys_capture_empty.sqlite")
+def nsys_capture_empty(path):
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    db.execute("CREATE TABLE TARGET_INFO_GPU (id, name, totalMemory)")
+    db.commit()
+    db.close()
+
+
 @file("nsys_empty.sqlite")
 def nsys_empty(path):
     db = sqlite3.connect(path)

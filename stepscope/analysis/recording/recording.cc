@@ -100,12 +100,22 @@ void count_device(const Trace& trace, const RankIndex& rank, std::span<const Ste
     return at ? &r.steps[*at] : nullptr;
   };
   std::vector<bool> launched(s.size());
+  const std::vector<bool> migrates = by_name(trace.strings, is_migration);
+  const std::vector<bool> on_fault = by_name(trace.strings, [](std::string_view name) {
+    return contains_any(name, {"page fault", "speculative"});
+  });
   for (const DeviceLane& lane : rank.devices)
     for (const SliceId op : lane.ops) {
       ++r.device_rows;
       const SliceId call = rank.launch(op);
       if (call == no_slice) {
-        ++r.loose_rows;
+        if (migrates[index(s.name[index(op)])]) {
+          ++r.migrations;
+          r.migration_time += s.dur[index(op)];
+          if (on_fault[index(s.name[index(op)])]) ++r.fault_migrations;
+        } else {
+          ++r.loose_rows;
+        }
         continue;
       }
       StepRecording* step = step_of(call);
@@ -166,6 +176,16 @@ bool is_of_pytorch(std::string_view name) {
 
 }  // namespace
 
+std::uint64_t RankRecording::left_out() const {
+  constexpr auto reasons = std::to_array<std::string_view>(
+      {"missing_timestamp", "unreadable_timestamp", "timestamp_out_of_range", "not_an_event",
+       "event_without_phase", "unknown_phase", "truncated_event"});
+  std::uint64_t sum = 0;
+  for (const std::string_view reason : reasons)
+    if (const auto at = notes.find(std::string(reason)); at != notes.end()) sum += at->second;
+  return sum;
+}
+
 RankRecording recording_of(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
                            std::span<const Step> lost) {
   RankRecording r;
@@ -178,6 +198,10 @@ RankRecording recording_of(const Trace& trace, const RankIndex& rank, std::span<
       text != trace.metadata.texts.end())
     if (const auto ns = number_of<std::int64_t>(text->second); ns && *ns > 0)
       r.unrecorded_step = Ns{*ns};
+  if (const auto text = trace.metadata.texts.find(std::string(profiler_warning_key));
+      text != trace.metadata.texts.end())
+    r.warning = text->second;
+  if (!trace.metadata.devices.empty()) r.gpu = trace.metadata.devices.front().name;
   for (const Category c : trace.slices.category) ++r.rows[static_cast<std::size_t>(c)];
   for (const Step& step : steps) r.steps.emplace_back().index = step.index;
   for (const Step& step : lost) r.lost_steps.push_back(step.index);
@@ -191,9 +215,12 @@ RankRecording recording_of(const Trace& trace, const RankIndex& rank, std::span<
   count_collectives(trace, r);
   r.stepping_processes = stepping_processes(trace);
   for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
+    r.managed_memory = r.managed_memory || contains_any(trace.strings[StringId{i}],
+                                                        {"cudaMallocManaged", "cuMemAllocManaged"});
     r.pytorch = r.pytorch || is_of_pytorch(trace.strings[StringId{i}]);
     r.tensorflow = r.tensorflow || trace.strings[StringId{i}] == "ExecutorState::Process";
   }
+  r.managed_memory = r.managed_memory || r.migrations > 0;
   r.start_up = find_start_up(trace, rank, steps);
   return r;
 }
@@ -303,6 +330,33 @@ class ThreadCalls {
   SliceId longest_ = no_slice;
 };
 
+// The first call that is no quick query creates the context.
+void add_context(const Trace& trace, const RankIndex& rank, const std::vector<SetUp>& set_up,
+                 std::vector<StartUpSpan>& out) {
+  const Slices& s = trace.slices;
+  SliceId first = no_slice;
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      if (!is_call(s.category[i]) || s.dur[i] < least_start_up) continue;
+      if (first == no_slice || s.start[i] < s.start[index(first)]) first = SliceId{i};
+      break;
+    }
+  }
+  if (first == no_slice || s.dur[index(first)] < least_context ||
+      set_up[index(s.name[index(first)])] == SetUp::nothing)
+    return;
+  for (const DeviceLane& lane : rank.devices)
+    if (lane.start < s.end(first)) return;
+  std::erase_if(out, [&](const StartUpSpan& span) {
+    return span.kind == StartUpKind::first_call && span.start == s.start[index(first)];
+  });
+  out.push_back({.start = s.start[index(first)],
+                 .end = s.end(first),
+                 .kind = StartUpKind::context,
+                 .what = std::string(trace.name(first))});
+}
+
 void add_first_launches(const Trace& trace, const RankIndex& rank, std::vector<StartUpSpan>& out) {
   const Slices& s = trace.slices;
   std::vector<bool> seen(trace.strings.size());  // by the kernel's name
@@ -365,6 +419,7 @@ StartUp find_start_up(const Trace& trace, const RankIndex& rank, std::span<const
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) thread.row(i);
     thread.finish();
   }
+  add_context(trace, rank, set_up, found.spans);
   add_first_launches(trace, rank, found.spans);
   std::vector<GraphCapture> captures = graph_captures(trace);
   std::ranges::sort(captures, {}, &GraphCapture::start);

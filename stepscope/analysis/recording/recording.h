@@ -4,6 +4,7 @@
 // first. Later steps do not repeat it, so it is no fault of a step.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -23,11 +24,14 @@
 
 namespace stepscope {
 
-enum class StartUpKind : std::uint8_t { library, code, first_launch, first_call, capture };
-inline constexpr auto start_up_kind_names = enum_names<StartUpKind::capture>;
+enum class StartUpKind : std::uint8_t { library, code, first_launch, first_call, capture, context };
+inline constexpr auto start_up_kind_names = enum_names<StartUpKind::context>;
 
 // Shorter work is not worth telling from a step's own.
 inline constexpr Ns least_start_up = std::chrono::milliseconds{1};
+
+// The creation of a device's context takes longer.
+inline constexpr Ns least_context = std::chrono::milliseconds{50};
 
 struct StartUpSpan {
   Ns start{};
@@ -60,6 +64,10 @@ struct StartUp {
 //                 nor allocate, nor begin or end a capture.
 //   capture       a graph is captured: what is launched meanwhile runs nothing. Not where each of
 //                 several steps captures one.
+//   context       the first call of all that takes least_context or longer, whatever its name, if
+//   it
+//                 neither launches nor waits nor copies, and no device has worked before its end.
+//                 It is no first_call then.
 // O(rows). The idle times are zero.
 [[nodiscard]] StartUp find_start_up(const Trace& trace, const RankIndex& rank,
                                     std::span<const Step> steps = {});
@@ -94,8 +102,12 @@ struct RankRecording {
   std::uint64_t queued_launches = 0;  // of them, behind all that have rows, made while the device
                                       // was busy: as when the recording ends before they run
   std::uint64_t device_rows = 0;
-  std::uint64_t loose_rows = 0;        // device rows whose launch has no row
-  std::uint64_t early_rows = 0;        // of them, launched before all calls that are recorded
+  std::uint64_t loose_rows = 0;  // device rows whose launch has no row
+  std::uint64_t early_rows = 0;  // of them, launched before all calls that are recorded
+  std::uint64_t migrations = 0;  // device rows that move managed memory: nothing launches them
+  std::uint64_t fault_migrations = 0;  // of them, on a page fault or near one
+  Ns migration_time{};                 // summed
+  bool managed_memory = false;         // calls allocate it, or rows move it
   std::uint64_t graph_launches = 0;    // calls that launch a graph
   std::uint64_t graph_rows = 0;        // device rows of those calls
   std::uint64_t outside_rows = 0;      // that begin before the profiler's own window or end after
@@ -112,10 +124,23 @@ struct RankRecording {
   std::uint64_t addressed_messages = 0;  // of them, with their peer
   std::uint64_t stepping_processes = 0;  // that mark the same steps; two or more: a file of several
                                          // ranks whose rows cannot be distinguished
+  std::string gpu;                       // the first that the trace describes
+  std::string warning;                   // the profiler's own (profiler_warning_key)
   bool pytorch = false;                  // operators or kernels of ATen
   bool tensorflow = false;               // its executor runs on the host
   StartUp start_up;
 
+  // Rows that the reader left out; each may be the row of a launch.
+  [[nodiscard]] std::uint64_t left_out() const;
+  // Launches whose rows the profiler lost, at least.
+  [[nodiscard]] std::uint64_t lost_rows() const {
+    const std::uint64_t gone = queued_launches + left_out();
+    return lost_launches - std::min(lost_launches, gone);
+  }
+  // Host rows only, although the process had a GPU.
+  [[nodiscard]] bool without_gpu_rows() const {
+    return !gpu.empty() && device_rows == 0 && of(Category::runtime) + of(Category::driver) == 0;
+  }
   [[nodiscard]] std::uint64_t of(Category c) const { return rows[static_cast<std::size_t>(c)]; }
   // Neither kernels nor launches nor operators: what computes was not recorded.
   [[nodiscard]] bool without_work() const {

@@ -268,6 +268,50 @@ TEST(StartUp, IsCodeThatIsLoadedAndCallsThatSetUp) {
   EXPECT_EQ(found.total, Ns{7 * ms});
 }
 
+TEST(StartUp, IsTheFirstLongCallOfAllBeforeTheDeviceWorks) {
+  for (const std::string_view name : {"cudaHostAlloc", "cudaFree", "cudaMallocManaged"}) {
+    TraceBuilder b;
+    call(b, "cuModuleGetLoadingMode", 0, 500);
+    call(b, name, 1 * ms, 120 * ms);
+    b.launch(1, 130 * ms, 131 * ms);
+    b.kernel("k", 132 * ms, 133 * ms, 1);
+    const StartUp found = start_up_of(b);
+    ASSERT_FALSE(found.spans.empty()) << name;
+    EXPECT_EQ(found.spans[0].kind, StartUpKind::context);
+    EXPECT_EQ(found.spans[0].what, name);
+  }
+  TraceBuilder b;  // the device works already
+  b.kernel("k", 0, 1 * ms);
+  call(b, "cudaFree", 1 * ms, 120 * ms);
+  EXPECT_TRUE(start_up_of(b).spans.empty());
+}
+
+TEST(Recording, MigrationsAreNoWorkWithoutALaunch) {
+  TraceBuilder b;
+  b.launch(1, 0, 10);
+  b.kernel("k", 20, 40, 1);
+  b.row(b.stream(0, 7), Category::memcpy, "Memcpy HtoD (Unified, page fault)", 22, 24);
+  b.row(b.stream(0, 7), Category::memcpy, "Memcpy DtoH (Unified, prefetch)", 26, 29);
+  const Trace trace = b.sealed();
+  const RankRecording r = recording_of(trace, index_rank(trace), {});
+  EXPECT_EQ(r.device_rows, 3U);
+  EXPECT_EQ(r.loose_rows, 0U);
+  EXPECT_EQ(r.migrations, 2U);
+  EXPECT_EQ(r.fault_migrations, 1U);
+  EXPECT_EQ(r.migration_time, Ns{5});
+  EXPECT_TRUE(r.managed_memory);
+}
+
+TEST(Recording, RowsThatTheReaderLeftOutAreNotLost) {
+  RankRecording r;
+  r.lost_launches = 3;
+  EXPECT_EQ(r.lost_rows(), 3U);
+  r.notes = {{"unreadable_timestamp", 1}, {"missing_duration", 5}};
+  EXPECT_EQ(r.lost_rows(), 2U);
+  r.queued_launches = 4;
+  EXPECT_EQ(r.lost_rows(), 0U);
+}
+
 }  // namespace
 
 }  // namespace stepscope

@@ -298,6 +298,10 @@ bool is_launch_call(std::string_view name) {
   return contains(name, "Launch") && !contains(name, "HostFunc");
 }
 
+bool is_migration(std::string_view name) {
+  return name.starts_with("Memcpy ") && name.find("(Unified") != std::string_view::npos;
+}
+
 bool is_graph_launch(std::string_view name) { return contains(name, "GraphLaunch"); }
 
 namespace {

@@ -95,6 +95,9 @@ constexpr bool is_call(Category c) { return c == Category::runtime || c == Categ
 // True if a runtime or driver call launches kernels: cudaLaunchKernelExC, hipModuleLaunchKernel,
 // cudaGraphLaunch.
 [[nodiscard]] bool is_launch_call(std::string_view name);
+// Whether a device row moves managed memory, by its name of an Nsight export. No call launches it:
+// the driver does so, most often on a page fault.
+[[nodiscard]] bool is_migration(std::string_view name);
 // True if it launches a graph.
 [[nodiscard]] bool is_graph_launch(std::string_view name);
 

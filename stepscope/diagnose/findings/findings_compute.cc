@@ -387,9 +387,10 @@ void find_short_capture(FindingList& list) {
   if (steps >= threshold::enough_steps) return;
   const bool kineto = list.job().ranks.front().recording.format == "kineto";
   Finding f{.id = "too_few_steps",
-            .what = steps == 0              ? msg::found_no_common_step()
-                    : is_window(list.job()) ? msg::found_no_mark()
-                                            : msg::found_few_steps(steps),
+            .what = steps > 0 && !is_window(list.job()) ? msg::found_few_steps(steps)
+                    : is_window(list.job())             ? msg::found_no_mark()
+                    : list.job().ranks.size() > 1       ? msg::found_no_common_step()
+                                                        : msg::found_no_step(),
             .advice = msg::record_three_steps(kineto)};
   for (const MissingFact& m : missing_facts(list.job()))
     if (is_window(list.job()) && m.fact == Fact::steps && !m.record.empty())

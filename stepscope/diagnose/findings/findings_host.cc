@@ -8,6 +8,7 @@
 #include <map>
 
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/device_words.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"
@@ -175,6 +176,7 @@ void find_rows(FindingList& list) {
 
 // Copies between host and device that the step waits for.
 void find_copies(FindingList& list) {
+  if (only_fills(list.job())) return;  // no data moves
   Finding f{
       .id = "exposed_copies", .what = msg::found_copies(), .place = list.place_on_path("copy")};
   bool pageable = false;

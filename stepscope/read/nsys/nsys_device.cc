@@ -75,6 +75,12 @@ constexpr std::array<std::string_view, 8> memory_kinds = {
     "Pageable", "Pinned",        "Device",         "Array",
     "Managed",  "Device Static", "Managed Static", "Unknown"};
 
+// The first of the kinds that move managed memory: ENUM_CUDA_MEMCPY_OPER calls them "Unified".
+constexpr std::int64_t first_unified = 11;
+// ENUM_CUDA_UNIF_MEM_MIGRATION.
+constexpr std::array<std::string_view, 6> migration_causes = {
+    "", "prefetch", "page fault", "speculative prefetch", "eviction", "access counters"};
+
 template <std::size_t n>
 std::string_view word_of(const std::array<std::string_view, n>& words, std::int64_t kind) {
   return kind >= 0 && kind < static_cast<std::int64_t>(n) ? words[static_cast<std::size_t>(kind)]
@@ -92,9 +98,9 @@ std::uint32_t add_bytes(NsysExport& nsys, Trace& trace, const SqliteRows& row, i
 }
 
 void read_copies(NsysExport& nsys, NsysProcesses& processes) {
-  constexpr std::array<std::string_view, 11> columns = {
+  constexpr std::array<std::string_view, 12> columns = {
       "start",         "end",   "deviceId", "contextId", "streamId", "globalPid",
-      "correlationId", "bytes", "copyKind", "srcKind",   "dstKind"};
+      "correlationId", "bytes", "copyKind", "srcKind",   "dstKind",  "migrationCause"};
   std::string text;
   nsys.each_row_in_window("CUPTI_ACTIVITY_KIND_MEMCPY", columns,
                           [&](const SqliteRows& row) {
@@ -103,7 +109,15 @@ void read_copies(NsysExport& nsys, NsysProcesses& processes) {
                             process.device_of.emplace(row.integer(3), device);
                             text = "Memcpy ";
                             text += word_of(copy_kinds, row.integer(8));
-                            if (!row.is_null(9) && !row.is_null(10)) {
+                            if (row.integer(8) >= first_unified) {
+                              const auto cause = word_of(migration_causes, row.integer(11));
+                              text += " (Unified";
+                              if (!cause.empty() && cause != "Unknown") {
+                                text += ", ";
+                                text += cause;
+                              }
+                              text += ')';
+                            } else if (!row.is_null(9) && !row.is_null(10)) {
                               text += " (";
                               text += word_of(memory_kinds, row.integer(9));
                               text += " -> ";

@@ -404,5 +404,59 @@ TEST(Nsys, ADamagedPageEndsItsTableAndMarksTheImport) {
   EXPECT_EQ(note(trace, "damaged_table_CUPTI_ACTIVITY_KIND_KERNEL"), 1u);
 }
 
+TEST(Nsys, MigrationsOfManagedMemoryHaveTheirCause) {
+  NsysBuilder b;
+  b.session().kernel(5, 8, 9);
+  b.sql(
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamId, "
+      "correlationId, globalPid, bytes, copyKind, srcKind, dstKind, migrationCause)");
+  const auto move = [&](int start, int kind, const std::string& cause) {
+    b.sql("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (" + std::to_string(start) + "," +
+          std::to_string(start + 5) + ",0,1,7,0," + std::to_string(NsysBuilder::pid_of(7)) +
+          ",4096," + std::to_string(kind) + ",7,7," + cause + ")");
+  };
+  move(10, 11, "2");
+  move(20, 12, "1");
+  move(30, 13, "NULL");
+  const Trace trace = b.trace();
+  EXPECT_NE(find(trace, "Memcpy HtoD (Unified, page fault)"), no_slice);
+  EXPECT_NE(find(trace, "Memcpy DtoH (Unified, prefetch)"), no_slice);
+  EXPECT_NE(find(trace, "Memcpy DtoD (Unified)"), no_slice);
+}
+
+TEST(Nsys, AFailedAllocationIsMarkedWhereTheExportHasResults) {
+  NsysBuilder b;
+  b.session().kernel(100, 150, 11).call(80, 90, 11);
+  EXPECT_FALSE(b.trace().metadata.texts.contains(std::string(call_results_key)));
+  b.sql("ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN returnValue INTEGER DEFAULT 0");
+  b.sql("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (91,95,0," +
+        std::to_string(NsysBuilder::tid_of(7, 70)) + ",12," +
+        std::to_string(b.id("cudaMalloc_v3020")) + ",2)");
+  const Trace trace = b.trace();
+  EXPECT_TRUE(trace.metadata.texts.contains(std::string(call_results_key)));
+  EXPECT_NE(find(trace, "cudaMalloc (failed)"), no_slice);
+  EXPECT_NE(find(trace, "cudaLaunchKernel"), no_slice);
+}
+
+TEST(Nsys, TheWarningAboutCudaIsKept) {
+  NsysBuilder b;
+  b.session().call(80, 90, 11, "cudaGetDevice_v3020");
+  b.sql(
+      "CREATE TABLE DIAGNOSTIC_EVENT (severity INTEGER, text TEXT);"
+      "INSERT INTO DIAGNOSTIC_EVENT VALUES (2,'Not all CUDA events might have been collected.'),"
+      "(2,'Installed CUDA driver version (13.3) is not supported.'),(1,'CUDA is fine')");
+  EXPECT_EQ(b.trace().metadata.texts.at(std::string(profiler_warning_key)),
+            "Installed CUDA driver version (13.3) is not supported.");
+}
+
+TEST(Nsys, AnExportWithoutActivitiesIsOneWhoseCaptureRecordedNothing) {
+  NsysBuilder b;
+  b.sql("CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT)");
+  const auto read = read_nsys_bytes(b.bytes(), "empty.sqlite", {});
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().what.find("capture recorded nothing"), std::string::npos)
+      << read.error().what;
+}
+
 }  // namespace
 }  // namespace stepscope

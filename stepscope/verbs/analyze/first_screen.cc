@@ -204,8 +204,13 @@ std::string headline(const Analysis& report) {
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size())
     parts.back() += fmt::format(" of {}", *report.world_size);
   std::set<std::string> devices;
-  for (const RankResult& r : job.ranks)
-    devices.insert(unseen(r) ? "device not recorded" : r.device.label());
+  for (const RankResult& r : job.ranks) {
+    const bool rows = std::ranges::any_of(r.recording.rows, [](std::uint64_t n) { return n > 0; });
+    if (r.steps.empty() && !rows) continue;  // no row says what it ran on
+    devices.insert(unseen(r)                        ? "device not recorded"
+                   : r.recording.without_gpu_rows() ? "host rows only"
+                                                    : r.device.label());
+  }
   for (const std::string& d : devices) parts.push_back(printable(d));
   if (job.steps.common.size() > 1)
     parts.push_back(steps_in_words(job.steps));
