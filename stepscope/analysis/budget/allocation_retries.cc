@@ -53,9 +53,7 @@ class Thread {
  public:
   Thread(const Trace& trace, std::span<const Step> steps, const StartUp& start_up,
          AllocationRetries& out)
-      : trace_(trace), steps_(steps), start_up_(start_up), out_(out) {
-    results_known_ = trace.metadata.texts.contains(std::string(call_results_key));
-  }
+      : trace_(trace), steps_(steps), start_up_(start_up), out_(out) {}
 
   void row(SliceId row, Use use, bool launches) {
     const Slices& s = trace_.slices;
@@ -98,9 +96,9 @@ class Thread {
     const Ns freed = s.start[index(calls_.first_free)];
     const bool one_operator =
         calls_.freeing_operator != no_slice && calls_.freeing_operator == innermost();
-    const bool failed = calls_.before != no_slice && (calls_.failed || !results_known_) &&
+    const bool failed = calls_.before != no_slice && (calls_.failed || out_.inferred) &&
                         freed - s.end(calls_.before) - calls_.waited <= right_after;
-    if (!failed && (results_known_ || !one_operator || calls_.frees < 2)) return;
+    if (!failed && (!out_.inferred || !one_operator || calls_.frees < 2)) return;
     const Ns start = failed ? s.start[index(calls_.before)] : freed;
     if (!step_of_host(steps_, start) || start_up_.holds(freed)) return;
     const Ns time = s.end(row) - start;
@@ -120,7 +118,6 @@ class Thread {
   std::span<const Step> steps_;
   const StartUp& start_up_;
   AllocationRetries& out_;
-  bool results_known_ = false;
   Calls calls_;
   std::vector<SliceId> open_;  // operators around the row, outermost first
   Ns last_ = Ns::min();        // the last begin or end of a row before it
@@ -130,7 +127,7 @@ class Thread {
 
 AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
                                      std::span<const Step> steps, const StartUp& start_up) {
-  AllocationRetries out;
+  AllocationRetries out{.inferred = !trace.metadata.texts.contains(std::string(call_results_key))};
   const std::vector<Use> uses = by_name(trace.strings, use_of);
   if (std::ranges::count(uses, frees) == 0) return out;
   const std::vector<bool> launches_kernel =

@@ -27,7 +27,8 @@ struct AllocationRetries {
   std::uint64_t count = 0;
   std::uint64_t after_failure = 0;  // with an allocation right before the frees
   std::uint64_t frees = 0;
-  Ns total{};  // from the first call of each retry to its last
+  bool inferred = true;  // from the order of calls: the trace lacks what they returned
+  Ns total{};            // from the first call of each retry to its last
   Ns worst_at{};
   Ns worst{};
   // Pauses of the threads right before the first frees, at least 100 µs long. The allocator waits

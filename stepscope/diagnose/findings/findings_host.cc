@@ -215,18 +215,17 @@ void find_retries(FindingList& list) {
   const AllocationRetries& retries = most.host.retries;
   if (retries.count == 0) return;
   const bool replayed = replay_tells(list.job()) && list.what_if("allocator_free") != nullptr;
-  list.add_bounded(
-      {.id = "allocation_retries",
-       .sort = FindingSort::fault,
-       .what = msg::found_retries(),
-       .evidence = {msg::retries_of_rank(most.rank, retries.count, retries.frees,
-                                         value_if(retries.after_failure > 0, retries.after_failure),
-                                         retries.total),
-                    msg::inferred_retries()},
-       .place = FindingPlace{most.rank, retries.worst_at, retries.worst},
-       .advice = msg::leave_room(),
-       .change = replayed ? "allocator_free" : ""},
-      cost_of_retries(list.job(), most), msg::by_those_calls());
+  Finding f{.id = "allocation_retries",
+            .sort = FindingSort::fault,
+            .what = msg::found_retries(),
+            .evidence = {msg::retries_of_rank(
+                most.rank, retries.count, retries.frees,
+                value_if(retries.after_failure > 0, retries.after_failure), retries.total)},
+            .place = FindingPlace{most.rank, retries.worst_at, retries.worst},
+            .advice = msg::leave_room(),
+            .change = replayed ? "allocator_free" : ""};
+  if (retries.inferred) f.evidence.push_back(msg::inferred_retries());
+  list.add_bounded(std::move(f), cost_of_retries(list.job(), most), msg::by_those_calls());
 }
 
 void find_lock_rows(FindingList& list) {
