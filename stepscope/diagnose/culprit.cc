@@ -416,7 +416,12 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
                      !(bound.kind == CulpritKind::bubble &&
                        verdicts.front().kind == CulpritKind::stage_imbalance) &&
                      bound.gain >= many_times_fault * verdicts.front().gain;
-  if (verdicts.empty() || small) verdicts.insert(verdicts.begin(), std::move(bound));
+  // Nor are waits where calls of the allocator, which wait for the device, cost twice as much.
+  const WhatIf* free = answer_of(job, Change::allocator_free);
+  const bool allocates = !verdicts.empty() && verdicts.front().kind == CulpritKind::sync_calls &&
+                         bound.kind == CulpritKind::launch_bound && free != nullptr &&
+                         free->saved >= 2 * verdicts.front().gain;
+  if (verdicts.empty() || small || allocates) verdicts.insert(verdicts.begin(), std::move(bound));
   std::erase_if(verdicts, [facts = recorded_facts(job)](const Culprit& c) {
     return lacks(facts, needs_of(c.kind)).has_value();
   });

@@ -22,6 +22,8 @@ Message late_start_text(const JobResult& job) {
   const HostIdle& idle = r.host.idle;
   const Ns time = idle.late / static_cast<std::int64_t>(std::max<std::size_t>(1, r.steps.size()));
   const double share = share_of_time(time, step_length(job));
+  // Time slices of another process have a sentence of their own.
+  if (job.explanation && !job.explanation->held.empty()) return {};
   if (idle.late_starts == 0 || share < threshold::late_starts_told) return {};
   Messages said = {msg::starts_late(r.rank, idle.late / static_cast<std::int64_t>(idle.late_starts),
                                     idle.late_starts, time, Percent{share})};
@@ -37,6 +39,12 @@ Message managed_text(const JobResult& job) {
       Messages{msg::managed_moved(r.recording.migrations, r.recording.migration_time,
                                   r.recording.fault_migrations),
                msg::waits_for_pages()});
+}
+
+bool host_rows_only(const JobResult& job) {
+  return !job.ranks.empty() && std::ranges::all_of(job.ranks, [](const RankResult& r) {
+    return r.recording.without_gpu_rows();
+  });
 }
 
 Message start_up_text(const JobResult& job) {

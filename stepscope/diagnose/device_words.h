@@ -14,6 +14,8 @@ namespace stepscope {
 // Pages of managed memory that the driver moved; nothing without threshold::many_faults.
 [[nodiscard]] Message managed_text(const JobResult& job);
 [[nodiscard]] bool has_managed_memory(const JobResult& job);
+// Whether each rank had a GPU and shows rows of its host only: what bound it is not known then.
+[[nodiscard]] bool host_rows_only(const JobResult& job);
 // That the recording has little but the creation of the device's context: one window without steps
 // on each rank, whose device works for less than threshold::least_work of the recorded time.
 [[nodiscard]] Message start_up_text(const JobResult& job);

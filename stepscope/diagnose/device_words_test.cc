@@ -19,7 +19,7 @@ TEST(DeviceWords, SayThatWorkBeginsLateOnAFreeDevice) {
   t.rank(0).host.idle = {.launching = ms, .allocating = {}, .late = 20 * ms, .late_starts = 5};
   EXPECT_EQ(say(late_start_text(t.job)),
             "On rank 0, device work begins 4.00 ms after its launch has returned, although the "
-            "device is free, 5 times: this takes 20.0 ms (20.0 %)");
+            "device has no work of this process, 5 times: this takes 20.0 ms (20.0 %)");
   t.rank(0).recording.managed_memory = true;
   EXPECT_TRUE(say(late_start_text(t.job)).ends_with("its pages may be moved first"));
 }

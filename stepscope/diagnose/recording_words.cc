@@ -7,6 +7,7 @@
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/device_words.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"
@@ -112,8 +113,7 @@ Message workless_sentence(const JobResult& job) {
 
 // Host rows of a process that had a GPU.
 Message host_only_sentence(const JobResult& job) {
-  const auto alone = [](const RankResult& r) { return r.recording.without_gpu_rows(); };
-  if (job.ranks.empty() || !std::ranges::all_of(job.ranks, alone)) return {};
+  if (!host_rows_only(job)) return {};
   return msg::host_rows_only(printable(job.ranks.front().recording.gpu));
 }
 

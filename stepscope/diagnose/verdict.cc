@@ -517,8 +517,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   verdict.bound_by = binding_group(job, groups, mfu);
   const double unrecorded =
       job.steps.spread[static_cast<std::size_t>(BudgetCategory::not_recorded)].mean;
-  const bool known =
-      verdict.bound_by != BoundBy::unexplained || 2 * unrecorded < of(groups, verdict.bound_by);
+  const bool known = !host_rows_only(job) && (verdict.bound_by != BoundBy::unexplained ||
+                                              2 * unrecorded < of(groups, verdict.bound_by));
   Messages said = {
       known ? msg::bound_by(window, length,
                             bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step))

@@ -207,12 +207,11 @@ HostIdle host_idle(const Trace& trace, const RankIndex& rank, std::span<const St
       const SliceId call = rank.launch(op);
       if (start > worked && step_at(steps, start)) {
         const Ns launched = call == no_slice ? start : s.end(call) + usual_latency;
-        const Ns from = std::max(worked, steps[*step_at(steps, start)].start);
-        const Ns edge = std::clamp(launched, std::min(from, start), start);
-        idle.launching += edge - std::min(from, edge);
+        const Ns edge = std::clamp(launched, worked, start);
+        idle.launching += edge - worked;
         if (call != no_slice)
           cut(
-              allocating[index(s.track[index(call)])], from, edge,
+              allocating[index(s.track[index(call)])], worked, edge,
               [&](Ns a, Ns b, SliceId) { idle.allocating += b - a; }, [](Ns, Ns) {});
         if (edge > worked && start > std::max(edge, busy)) {
           idle.late += start - std::max(edge, busy);

@@ -96,11 +96,9 @@ TEST(Faults, ARankWithLongerKernelsIsSlowAndItsPeersAreNot) {
 // so no rank gains by that of its peers.
 TEST(Faults, WorkThatBeginsTheRecordingHasNoDelayToCompare) {
   auto ranks = ranks_of([](int, int) { return StepOfRank{}; }, usual_steps);
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const std::int64_t at = (1300 + static_cast<std::int64_t>(r)) * us;
-    ranks[r].rows().row(ranks[r].rows().stream(0, 9), Category::memcpy,
-                        "Memcpy HtoD (Pageable -> Device)", at, at + 6 * us);
-  }
+  for (TestRank& rank : ranks)
+    rank.rows().row(rank.rows().stream(0, 9), Category::memcpy, "Memcpy HtoD (Pageable -> Device)",
+                    1300 * us, 1306 * us);
   const TestJob job(std::move(ranks));
   const std::vector<std::string> roles(4, "all");
   const Collectives collectives = analyze_collectives(job.views());
