@@ -416,7 +416,7 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
                      !(bound.kind == CulpritKind::bubble &&
                        verdicts.front().kind == CulpritKind::stage_imbalance) &&
                      bound.gain >= many_times_fault * verdicts.front().gain;
-  // Nor are waits where calls of the allocator, which wait for the device, cost twice as much.
+  // Nor are waits where calls of the allocator, which wait for the device, cost the double.
   const WhatIf* free = answer_of(job, Change::allocator_free);
   const bool allocates = !verdicts.empty() && verdicts.front().kind == CulpritKind::sync_calls &&
                          bound.kind == CulpritKind::launch_bound && free != nullptr &&
