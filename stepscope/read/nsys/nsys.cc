@@ -84,8 +84,8 @@ Error nothing_in_it(const NsysExport& nsys, const std::string& path) {
             .hint = "instants count from the start of the capture, as nsys shows them"};
   return {.what = nsys.notes.truncated
                       ? "a damaged export: no CUDA work and no ranges can be read from it"
-                      : "an Nsight Systems export whose capture recorded nothing: no CUDA work and "
-                        "no NVTX ranges" +
+                      : "an Nsight Systems export without CUDA work and without NVTX ranges: its "
+                        "capture recorded nothing" +
                             (nsys.warning.empty() ? "" : "; it warns: " + nsys.warning),
           .file = path,
           .byte = {},

@@ -241,7 +241,8 @@ void read_nsys_calls(NsysExport& nsys, NsysProcesses& processes, bool create) {
         StringId& name = (*ids)[place];
         if (name == NsysProcess::unmapped) name = process->trace.strings.intern(api.text);
         // Queries return codes that are no failures; an allocation fails for lack of room.
-        const bool failed = results && row.integer(5) != 0 && contains(api.text, "Alloc");
+        const bool failed = results && row.integer(5) != 0 &&
+                            contains_any(api.text, {"Malloc", "Alloc", "MemCreate"});
         process->add(
             nsys,
             {.name =
