@@ -580,7 +580,7 @@ TEST(Verdict, TheMostExposedCollectiveIsCountedForOneRankAndStep) {
 TEST(Verdict, NothingToAnswerFromIsSaid) {
   const JobResult none;
   EXPECT_EQ(say_stopped(find_verdict(none, std::nullopt).sentence), "No rank could be read.");
-  TestReport apart({{{compute, 90}}});
+  TestReport apart({{{compute, 90}}, {{compute, 90}}});
   apart.job.steps.spread = {};
   EXPECT_TRUE(
       says(say_stopped(find_verdict(apart.job, std::nullopt).sentence), "no step in common"));
