@@ -193,8 +193,8 @@ std::optional<LogStep> mean_so_far(const JobLog& log, const OneBar& bar) {
   const LogRecord& r = log.records[record];
   if (r.wall_ns || *r.elapsed_s < least_s) return std::nullopt;
   return LogStep{.iteration = r.iteration,
-                 .steps = done_of(r),
-                 .wall_ns = *r.elapsed_s * giga / static_cast<double>(done_of(r)),
+                 .steps = r.iteration,
+                 .wall_ns = *r.elapsed_s * giga / static_cast<double>(r.iteration),
                  .record = record,
                  .cause = {}};
 }

@@ -241,7 +241,7 @@ bool take_ultralytics_bar(const LogLine& line, LogState& state) {
   const auto total = clean_integer(place.substr(std::min(slash + 1, place.size())));
   const auto elapsed = seconds_of_duration(clock.substr(0, clock.find('<')));
   if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps || !elapsed ||
-      !is_rate_of_steps(rate))
+      !counts_steps(rate))
     return false;
   if (const char* const work = other_work(before)) {
     state.note(work);
