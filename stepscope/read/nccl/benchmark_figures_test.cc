@@ -8,8 +8,6 @@
 namespace stepscope {
 namespace {
 
-using enum CollectiveKind;
-
 BenchmarkFigures figures(const char* algbw, const char* busbw, std::int64_t shares,
                          bool reduces = false) {
   BenchmarkFigures f{.reduces = reduces};
@@ -19,6 +17,7 @@ BenchmarkFigures figures(const char* algbw, const char* busbw, std::int64_t shar
 }
 
 TEST(BenchmarkFigures, TellTheOnlyGroupSize) {
+  using enum CollectiveKind;
   EXPECT_EQ(ranks_by_figures(figures("171.72", "300.51", 1), all_reduce), 8);
   EXPECT_EQ(ranks_by_figures(figures("423.16", "834.57", 1), all_reduce), 72);
   // Two digits allow 9 to 22 ranks.
@@ -30,6 +29,7 @@ TEST(BenchmarkFigures, TellTheOnlyGroupSize) {
 }
 
 TEST(BenchmarkFigures, SharesAndFactorHaveToAgree) {
+  using enum CollectiveKind;
   const BenchmarkFigures f = figures("52.43", "52.43", 4, true);
   EXPECT_FALSE(may_be_of(f, reduce_scatter, 4));
   EXPECT_EQ(kind_by_figures(f, 0), unknown);
@@ -39,11 +39,13 @@ TEST(BenchmarkFigures, SharesAndFactorHaveToAgree) {
 }
 
 TEST(BenchmarkFigures, ALargeReduceScatterIsNoAllReduceOfTwo) {
+  using enum CollectiveKind;
   EXPECT_EQ(kind_by_figures(figures("50.00", "49.90", 512, true), 0), reduce_scatter);
   EXPECT_EQ(kind_by_figures(figures("50.00", "50.00", 1, true), 0), unknown);
 }
 
 TEST(BenchmarkFigures, ARowShowsItsColumns) {
+  using enum CollectiveKind;
   const std::array<std::string_view, 13> row = {"1048576", "262144", "float", "sum", "-1",
                                                 "27.76",   "37.78",  "66.11", "0",   "27.49",
                                                 "38.15",   "66.76",  "N/A"};

@@ -18,7 +18,8 @@ struct ReadLog {
   bool ok = false;
 };
 ReadLog read_log(const std::string& text, const char* path = "") {
-  ReadLog out{.input = {.path = path}};
+  ReadLog out;
+  out.input.path = path;
   CommLogs logs(out.records);
   TextSource source(text);
   out.ok = logs.add(source, out.input).has_value();

@@ -76,15 +76,14 @@ bool much_unused(const MemorySummary& s) {
 
 Message summary_sentence(const MemorySummary& s) {
   const auto unused = unused_of(s);
-  const auto reserved = s.reserved ? std::optional(s.reserved->now) : std::nullopt;
-  const double share = unused && reserved->value > 0 ? static_cast<double>(unused->value) /
-                                                           static_cast<double>(reserved->value)
-                                                     : 0;
-  Messages parts = {msg::summary_holds(msg::oom_place(Value(), s.device), s.allocated->now,
-                                       unused ? Value(*reserved) : Value(), unused, Percent{share}),
-                    msg::summary_peak(s.allocated->peak,
-                                      s.reserved ? std::optional(s.reserved->peak) : std::nullopt,
-                                      s.stranded ? std::optional(s.stranded->now) : std::nullopt)};
+  const double reserved = s.reserved ? static_cast<double>(s.reserved->now.value) : 0;
+  const double share = unused && reserved > 0 ? static_cast<double>(unused->value) / reserved : 0;
+  Messages parts = {
+      msg::summary_holds(msg::oom_place(Value(), s.device), s.allocated->now,
+                         unused ? Value(s.reserved->now) : Value(), unused, Percent{share}),
+      msg::summary_peak(s.allocated->peak,
+                        s.reserved ? std::optional(s.reserved->peak) : std::nullopt,
+                        s.stranded ? std::optional(s.stranded->now) : std::nullopt)};
   if (s.ooms)
     parts.push_back(msg::summary_failures(value_if(*s.ooms > 0, *s.ooms),
                                           value_if(s.retries.value_or(0) > 0, s.retries)));
