@@ -10,11 +10,11 @@
 namespace stepscope {
 namespace {
 
-struct ElementType {
+struct PrintedType {
   std::string_view name;
   int bytes;
 };
-constexpr std::array<ElementType, 15> element_types = {{{"int8", 1},
+constexpr std::array<PrintedType, 15> element_types = {{{"int8", 1},
                                                         {"uint8", 1},
                                                         {"char", 1},
                                                         {"f8e4m3", 1},
@@ -62,8 +62,8 @@ bool has_factor(const BenchmarkFigures& f) { return std::isfinite(f.most); }
 
 }  // namespace
 
-int element_bytes(std::string_view type) {
-  const auto* const found = std::ranges::find(element_types, type, &ElementType::name);
+int printed_type_bytes(std::string_view type) {
+  const auto* const found = std::ranges::find(element_types, type, &PrintedType::name);
   return found == element_types.end() ? 0 : found->bytes;
 }
 
@@ -88,7 +88,7 @@ void take_factor(std::string_view algbw, std::string_view busbw, BenchmarkFigure
 
 RowPlaces places_in_row(std::span<const std::string_view> words) {
   RowPlaces places;
-  if (words.size() < 9 || element_bytes(words[2]) == 0) return places;
+  if (words.size() < 9 || printed_type_bytes(words[2]) == 0) return places;
   const auto size = clean_integer(words[0]);
   if (!size || *size <= 0 || !clean_integer(words[1])) return places;
   std::size_t next = 3;

@@ -24,7 +24,7 @@ struct BenchmarkFigures {
 };
 
 // Bytes of an element that nccl-tests names ("float", "bfloat16"); 0: no such name.
-[[nodiscard]] int element_bytes(std::string_view type);
+[[nodiscard]] int printed_type_bytes(std::string_view type);
 
 // Takes one row's figures, as printed.
 void take_shares(std::int64_t size, std::int64_t count, int element, BenchmarkFigures& figures);

@@ -229,7 +229,7 @@ class BenchmarkReader {
     if (redop_ && words_[*redop_] != "none") figures.reduces = true;
     if (root_ && words_[*root_] != "-1") figures.rooted = true;
     if (const auto count = clean_integer(words_[1]); count && words_.size() > 2)
-      take_shares(*size, *count, element_bytes(words_[2]), figures);
+      take_shares(*size, *count, printed_type_bytes(words_[2]), figures);
     for (std::size_t c = 0; c < columns_.size(); ++c) take_times(*size, columns_[c], c > 0, table);
   }
 
