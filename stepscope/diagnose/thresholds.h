@@ -17,7 +17,7 @@ inline constexpr double least_gain = 0.01;
 inline constexpr double share_of_lateness = 0.25;
 // Verdict: a rank that no replay accuses is named as the latest from this share of a step on, if it
 // is the latest in half of the steps and twice as late as the next.
-inline constexpr double latest_share = 0.05;
+inline constexpr double latest_share = 0.1;
 inline constexpr double latest_steps = 0.5;
 inline constexpr std::int64_t latest_times = 2;
 // Verdict: work that begins late on a free device is mentioned from this share of a step on, and

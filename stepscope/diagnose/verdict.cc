@@ -439,14 +439,15 @@ Message bound_sentence(const Culprit& c, const JobResult& job) {
   }
 }
 
-// Whether calls of the allocator are most of what the host costs.
+// Whether calls of the allocator are most of what the host costs. Start-up allocates, too.
 const WhatIf* allocations_of(const Culprit& bound, const JobResult& job) {
-  if (bound.kind != CulpritKind::launch_bound) return nullptr;
+  const auto starts = [&](auto& rank) { return 2 * rank.recording.start_up.idle >= bound.gain; };
+  if (bound.kind != CulpritKind::launch_bound || std::ranges::any_of(job.ranks, starts)) return {};
   const auto free = std::ranges::find_if(job.explanation->what_ifs, [](const WhatIf& w) {
     return w.scenario.change == Change::allocator_free && !w.scenario.rank;
   });
-  return free != job.explanation->what_ifs.end() && 2 * free->saved >= bound.gain ? &*free
-                                                                                  : nullptr;
+  const bool most = free != job.explanation->what_ifs.end() && 2 * free->saved >= bound.gain;
+  return most ? &*free : nullptr;
 }
 
 // What free communication saves at most; 0 where the replay does not show it.
