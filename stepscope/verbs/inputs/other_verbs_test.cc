@@ -44,12 +44,13 @@ constexpr const char* nccl_line =
 
 TEST_F(OtherVerbs, AnErrorAboutATraceNamesAnalyze) {
   const std::string trace = write("a.json", R"({"schemaVersion":1,"traceEvents":[]})");
-  const Error of_trace = with_analyze({.what = "no snapshot", .file = trace, .byte = 3});
+  const Error of_trace = with_analyze({.what = "no snapshot", .file = trace, .byte = 3}, "memory");
   EXPECT_EQ(of_trace.message(), trace + ": is a trace; stepscope analyze " + trace + " reads it");
-  EXPECT_EQ(with_analyze({.what = "x", .file = dir_.string()}).what, "is a directory of traces");
+  EXPECT_EQ(with_analyze({.what = "x", .file = dir_.string()}, "memory").what,
+            "is a directory of traces");
   const std::string log = write("b.log", nccl_line);
-  EXPECT_EQ(with_analyze({.what = "no snapshot", .file = log}).what, "no snapshot");
-  EXPECT_EQ(with_analyze({.what = "no file is named"}).what, "no file is named");
+  EXPECT_EQ(with_analyze({.what = "no snapshot", .file = log}, "memory").what, "no snapshot");
+  EXPECT_EQ(with_analyze({.what = "no file is named"}, "memory").what, "no file is named");
 }
 
 TEST_F(OtherVerbs, NameTheOtherFilesOfAFolderOnceAVerb) {
