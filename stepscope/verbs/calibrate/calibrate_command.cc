@@ -2,11 +2,14 @@
 // `stepscope calibrate`: its flags, the request that they make, and where its result goes.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/output_file.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
@@ -51,7 +54,19 @@ int fit_benchmarks_of(const CalibrateFlags& flags) {
   return failures.any() ? exit_failed : exit_done;
 }
 
+// Whatever else the named file holds stays: an input may stand where the output is expected.
+std::optional<Error> kept_file(const std::string& file) {
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(file, code) || std::filesystem::is_empty(file, code) ||
+      read_machine(file))
+    return std::nullopt;
+  return Error{.what = "exists and is no machine file",
+               .file = file,
+               .hint = "name the machine file to write first; --from FILE reads a benchmark"};
+}
+
 int answer(const CalibrateFlags& flags) {
+  if (const auto kept = kept_file(flags.file)) return refused(*kept);
   if (!flags.from.empty()) return fit_benchmarks_of(flags);
   if (!flags.machine.empty() || flags.hosts > 0 || flags.gpus_per_node > 0)
     return refused({.what = "--machine, --nodes and --gpus-per-node are of benchmarks",
