@@ -361,8 +361,7 @@ Result<StepTimes> read_times(const std::string& path, const StepReading& reading
 Result<StepTimes> read_step_times(const std::string& path, const StepReading& reading,
                                   const StopFlag* stop) {
   auto times = read_times(path, reading, stop);
-  // Another unit than that of the default was given.
-  if (times && reading.unit != TimeUnit::ms) times->unit_assumed = false;
+  if (times && reading.unit) times->unit_assumed = false;
   return times;
 }
 

@@ -392,7 +392,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.kind = CheckedKind::log;
   c.warnings = log_warnings(of);
   if (!of.rates.contradiction.empty()) c.warnings.push_back(of.rates.contradiction);
-  if (of.steps.unit_assumed && request.reading.unit == TimeUnit::ms)
+  if (of.steps.unit_assumed && !request.reading.unit)
     c.warnings.push_back(msg::unit_assumed(c.input));
   c.lead = log_findings(of);
   return Done{};
