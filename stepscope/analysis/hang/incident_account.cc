@@ -221,7 +221,9 @@ void find_cause(const CommRecords& records, const std::vector<Order>& orders,
     if (explained(c)) continue;
     out.cause = candidates[c];
     // The scheduler saw another end before.
-    out.cause_is_first = !contains(event_at(c).text, "DUE TO TASK FAILURE");
+    // Lines of the kernel about other programs are left out, and a task failed before that.
+    out.cause_is_first = event_at(c).kind != IncidentKind::blocked &&
+                         !contains(event_at(c).text, "DUE TO TASK FAILURE");
     for (std::size_t other = 0; other < candidates.size(); ++other)
       if (!comparable(event_at(c), event_at(other))) out.cause_is_first = false;
   }
