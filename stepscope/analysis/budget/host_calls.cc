@@ -221,6 +221,8 @@ HostIdle host_idle(const Trace& trace, const RankIndex& rank, std::span<const St
       busy = std::max(busy, s.end(op));
       if (!trace.is_communication(op) && !trace.is_wait(op)) worked = busy;
     }
+    // Behind the last operation the host works until its step ends.
+    if (!steps.empty()) idle.launching += std::max(Ns{0}, steps.back().end - worked);
   }
   return idle;
 }
