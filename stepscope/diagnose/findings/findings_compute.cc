@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/device_words.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -365,8 +366,9 @@ void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
 
 // Launched work that waits although its device shows none running.
 void find_shared_device(FindingList& list) {
-  // Without launches it is unknown what waited.
-  if (!list.job().explanation || only_communication(list.job())) return;
+  // Without launches it is unknown what waited, and page faults hold a device, too.
+  if (!list.job().explanation || only_communication(list.job()) || has_managed_memory(list.job()))
+    return;
   find_time_slices(list, list.job().explanation->held);
   for (const HeldDevice& held : list.job().explanation->held) {
     if (held.slice) continue;
