@@ -82,15 +82,15 @@ Error nothing_in_it(const NsysExport& nsys, const std::string& path) {
             .file = path,
             .byte = {},
             .hint = "instants count from the start of the capture, as nsys shows them"};
-  return {.what = nsys.notes.truncated
-                      ? "a damaged export: no CUDA work and no ranges can be read from it"
-                      : "an Nsight Systems export without CUDA work and without NVTX ranges: its "
-                        "capture recorded nothing" +
-                            (nsys.warning.empty() ? "" : "; it warns: " + nsys.warning),
-          .file = path,
-          .byte = {},
-          .hint = nsys.notes.truncated ? "copy it again, or export the report again"
-                                       : "record with nsys profile --trace=cuda,nvtx"};
+  return {
+      .what = nsys.notes.truncated
+                  ? "a damaged export: no CUDA work and no ranges can be read from it"
+                  : "an Nsight Systems export whose capture has no CUDA work and no NVTX ranges" +
+                        (nsys.warning.empty() ? "" : "; it warns: " + nsys.warning),
+      .file = path,
+      .byte = {},
+      .hint = nsys.notes.truncated ? "copy it again, or export the report again"
+                                   : "record with nsys profile --trace=cuda,nvtx"};
 }
 
 Result<std::vector<Trace>> read_from(Result<SqliteFile> file, const std::string& path,
