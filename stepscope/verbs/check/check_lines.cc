@@ -84,10 +84,12 @@ Message steps_sentence(const CheckResult& c, Value too_few) {
   const Value mean_of = value_if(most > 1, most);
   // A median over both sides of a change is a time that no step took.
   if (c.log && !c.log->account.changes.empty()) {
-    const LogChange& last = c.log->account.changes.back();
+    const std::vector<LogChange>& changes = c.log->account.changes;
+    const LogChange& last = changes.back();
+    const Value since = changes.size() > 1 ? Value(changes[changes.size() - 2].place) : Value();
     return msg::steps_changed(arm.steps, Nanoseconds(last.before_ns), Nanoseconds(last.after_ns),
                               last.place, Digits{arm.n_eff}, std::move(too_few), left_out, longer,
-                              mean_of, varies);
+                              mean_of, varies, since);
   }
   return msg::steps_counted(arm.steps, Nanoseconds(arm.median_ns),
                             arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
