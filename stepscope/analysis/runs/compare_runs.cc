@@ -70,16 +70,16 @@ std::string grown_part(const LaunchSteps& launch, std::size_t step, double extra
 }
 
 struct Outlier {
-  std::size_t step = 0;
+  std::int64_t step = 0;
   double ns = 0;
 };
 
 std::optional<std::size_t> period(std::span<const Outlier> steps) {
   if (steps.size() < 3) return std::nullopt;
-  const std::size_t every = steps[1].step - steps[0].step;
+  const std::int64_t every = steps[1].step - steps[0].step;
   for (std::size_t i = 1; i < steps.size(); ++i)
     if (steps[i].step - steps[i - 1].step != every) return std::nullopt;
-  return every > 0 ? std::optional(every) : std::nullopt;
+  return every > 0 ? std::optional(static_cast<std::size_t>(every)) : std::nullopt;
 }
 
 constexpr const char* unknown = "unknown";
@@ -93,7 +93,7 @@ std::vector<OutlierGroup> find_outliers(std::span<const LaunchSteps> launches,
   if (!usual) return groups;
   const auto [low, high] = *usual;
   std::map<std::string, std::vector<Outlier>> by_cause;
-  std::size_t base = 0;
+  std::int64_t base = 0;
   for (std::size_t l = 0; l < launches.size(); ++l) {
     const LaunchSteps& launch = launches[l];
     for (std::size_t s = arm.launches[l].warm_up; s < launch.wall_ns.size(); ++s) {
@@ -102,9 +102,11 @@ std::vector<OutlierGroup> find_outliers(std::span<const LaunchSteps> launches,
       std::string cause = s < launch.causes.size() ? launch.causes[s] : std::string();
       if (cause.empty()) cause = grown_part(launch, s, ns - arm.median_ns);
       if (cause.empty()) cause = ns < low ? faster_unknown : unknown;
-      by_cause[cause].push_back({base + s, ns});
+      const auto number =
+          s < launch.numbers.size() ? launch.numbers[s] : static_cast<std::int64_t>(s);
+      by_cause[cause].push_back({base + number, ns});
     }
-    base += launch.wall_ns.size();
+    base += std::ssize(launch.wall_ns);
   }
   for (const auto& [cause, steps] : by_cause) {
     const bool told = cause != unknown && cause != faster_unknown;

@@ -23,8 +23,10 @@ struct LaunchSteps {
   std::string name{};
   std::vector<double> wall_ns{};      // > 0, in time order
   std::vector<std::string> causes{};  // parallel, or empty: known cause of each step
-  std::vector<double> tokens{};       // parallel, or empty: of the job in each step
-  std::vector<PartSeries> parts{};    // each parallel to wall_ns; empty without a trace
+  // Parallel, or empty: the number of each step, where not every step has a time.
+  std::vector<std::int64_t> numbers{};
+  std::vector<double> tokens{};     // parallel, or empty: of the job in each step
+  std::vector<PartSeries> parts{};  // each parallel to wall_ns; empty without a trace
   std::string source{};
   bool on_cpu = false;  // traces without a device
 };

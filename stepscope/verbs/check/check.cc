@@ -374,6 +374,8 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
     launch.causes.push_back(step.cause);
     iterations.push_back(step.iteration);
   }
+  if (std::ranges::none_of(iterations, [](std::int64_t n) { return n < 0; }))
+    launch.numbers = iterations;
   c.facts.arm = describe_arm({&launch, 1});
   take_times(numbered(launch.wall_ns, iterations), {}, c);
   c.facts.mfu = of.rates.mfu;

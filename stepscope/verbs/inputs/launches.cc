@@ -133,6 +133,8 @@ LaunchSteps launch_of(StepTimes times, std::string name, Messages& remarks) {
   LaunchSteps launch{.name = std::move(name)};
   launch.wall_ns = std::move(times.wall_ns);
   launch.causes = std::move(times.causes);
+  if (std::ranges::none_of(times.iterations, [](std::int64_t n) { return n < 0; }))
+    launch.numbers = std::move(times.iterations);
   launch.tokens = std::move(times.tokens);
   launch.source = std::move(times.source);
   return launch;
