@@ -230,6 +230,19 @@ LogSteps timed_steps(const JobLog& log, const LogDialect& dialect) {
                      any_record);
 }
 
+// The steps that DeepSpeed's flops profiler measured.
+LogSteps profiled_steps(const JobLog& log) {
+  LogSteps steps{.tool = &deepspeed_log.tool, .how = "iter latency of the flops profiler"};
+  for (const LogFlopsProfile& p : log.profiles)
+    if (p.iteration_s && *p.iteration_s > 0)
+      steps.steps.push_back({.iteration = p.step,
+                             .wall_ns = *p.iteration_s * 1e9,
+                             .record = log.records.size(),  // of no line
+                             .cause = {}});
+  if (!steps.steps.empty()) steps.launches = {0};
+  return steps;
+}
+
 }  // namespace
 
 LogSteps steps_of(const JobLog& log) {
@@ -241,7 +254,7 @@ LogSteps steps_of(const JobLog& log) {
     steps.of_tokens = true;
     if (!steps.steps.empty()) return steps;
   }
-  return {};
+  return profiled_steps(log);
 }
 
 }  // namespace stepscope

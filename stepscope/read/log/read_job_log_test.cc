@@ -234,6 +234,10 @@ TEST(JobLog, DeepSpeedsFlopsProfiler) {
   EXPECT_DOUBLE_EQ(*p.printed_forward_rate, 66.45e12);
   EXPECT_DOUBLE_EQ(*p.iteration_s, 0.38);
   EXPECT_DOUBLE_EQ(*p.printed_samples_per_s, 168.42);
+  const LogSteps steps = steps_of(log);
+  ASSERT_EQ(steps.steps.size(), 1U);
+  EXPECT_EQ(steps.steps[0].iteration, 10);
+  EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 380e6);
 }
 
 std::string titan(const std::string& rank, const std::string& second, int step) {
