@@ -274,6 +274,17 @@ class AnalysisDdpBuckets(Record):
     exposed_ns: int
     exposed: float
 
+class AnalysisDdpBucketSums(Record):
+    bucket: int
+    count: int
+    bytes: int
+    mean_ns: int
+    mean: float
+    total_ns: int
+    total: float
+    mean_exposed_ns: int
+    mean_exposed: float
+
 class AnalysisUnitWaitsUnits(Record):
     unit: str
     fetches: int
@@ -854,6 +865,7 @@ class AnalysisAttributes:
     collective_mismatches: list[AnalysisCollectiveMismatches]
     dimensions: list[AnalysisDimensions]
     ddp_buckets: list[AnalysisDdpBuckets]
+    ddp_bucket_sums: list[AnalysisDdpBucketSums]
     unit_waits: AnalysisUnitWaits | None
     pipeline: AnalysisPipeline | None
     clock_alignment: AnalysisClockAlignment
@@ -1370,6 +1382,11 @@ class CheckPhases(Record):
     rows: list[CheckPhasesRows]
     overlap: CheckPhasesOverlap
 
+class CheckMfuConventions(Record):
+    name: str
+    model_flops_per_step: float
+    mfu: float
+
 class CheckLogTools(Record):
     name: str | None
     lines: int | None
@@ -1534,6 +1551,7 @@ class CheckAttributes:
     step_times: CheckStepTimes
     phases: CheckPhases | None
     mfu_convention: str | None
+    mfu_conventions: list[CheckMfuConventions]
     log: CheckLog | None
     checks: list[CheckChecks]
     checklists: list[CheckChecklists] | None
@@ -2126,6 +2144,8 @@ class MemoryMessages(Record):
     cause: str | None
     rank: int | None
     device: object
+    space: object
+    framework: str | None
     backend: object
     request_bytes: float | None
     device_bytes: float | None
@@ -2148,6 +2168,19 @@ class MemoryCheckpoints(Record):
     change_bytes: int | None
     reserved_bytes: int | None
     peak_bytes: float | None
+    host_bytes: float | None
+
+class MemorySummaries(Record):
+    path: str | None
+    line: int | None
+    device: object
+    failed: object
+    retries: object
+    allocated_bytes: int | None
+    peak_allocated_bytes: int | None
+    reserved_bytes: int | None
+    peak_reserved_bytes: int | None
+    stranded_bytes: float | None
 
 class MemoryAttributes:
     schema: str
@@ -2157,6 +2190,7 @@ class MemoryAttributes:
     devices: list[MemoryDevices]
     messages: list[MemoryMessages]
     checkpoints: list[MemoryCheckpoints]
+    summaries: list[MemorySummaries]
     terms: Map[object]
     warnings: list[str]
 
@@ -2326,6 +2360,12 @@ class PredictionStepTerms(Record):
     ns: float
     share: float
     formula: str
+
+class PredictionPeakBudget(Record):
+    name: str
+    label: str
+    ns: float
+    share: float
 
 class PredictionConventions(Record):
     name: str
@@ -2581,6 +2621,7 @@ class PredictionAttributes:
     step_interval: PredictionStepIntervalNs
     terms: Map[Map[Map[str | None]]]
     step_terms: list[PredictionStepTerms]
+    peak_budget: list[PredictionPeakBudget]
     mfu: float
     hfu: float
     convention: str

@@ -426,8 +426,8 @@ def memory(
 
     inputs: Snapshots of PyTorch's allocator, of one rank or several: pickles of
         torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; logs with
-        out-of-memory messages or printed tables of the allocator's totals (Memory Profile); or
-        directories.
+        out-of-memory messages or printed totals of the allocator (memory_summary(),
+        see_memory_usage(), Memory Profile); or directories.
     top: Places that the terminal lists. Default: 10.
     """
     with files() as place:
