@@ -371,8 +371,20 @@ TEST(JsonContract, HoldsForMemorySnapshots) {
          "Label                             Allocated     Reserved         Peak     Frag\n"
          "after_forward                       40.20GB      42.50GB      40.90GB    5.4%\n"
          "after_backward                      54.10GB      60.30GB      58.70GB   10.3%\n";
+  const std::string usage = scratch.file("usage.log");
+  std::ofstream(usage)
+      << "[INFO] [utils.py:803:see_memory_usage] MA 4.5 GB         Max_MA 5.0 GB         CA 5.5 GB"
+         "         Max_CA 6 GB \n"
+         "[INFO] [utils.py:810:see_memory_usage] CPU Virtual Memory:  used = 59.4 GB, percent = "
+         "11.8%\n"
+         "|            PyTorch CUDA memory summary, device ID 0             |\n"
+         "|        CUDA OOMs: 2        |      cudaMalloc retries: 3         |\n"
+         "|     Metric            | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n"
+         "| Allocated memory      |    1000 MB |    2000 MB |   89299 MB |   88237 MB |\n"
+         "| GPU reserved memory   |    8000 MB |    9000 MB |   16924 MB |    4504 MB |\n"
+         "| Non-releasable memory |     100 MB |     300 MB |   16924 MB |    4504 MB |\n";
   std::vector<std::string> all = words;
-  all.push_back(log);
+  all.insert(all.end(), {log, usage});
   const auto run = program::run(all);
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   const Shape shape = documented("stepscope memory");
@@ -565,10 +577,10 @@ std::string log_of_training(const std::string& path) {
   for (int i = 0; i < 60; ++i) {
     const int step = i < 30 ? 10 * (i + 1) : 10 * (i - 5);
     out << "[rank0]: iteration " << step << "/ 1000 | elapsed time per iteration (ms): "
-        << (i < 40 ? 500 : 600) + (i == 20 ? 900 : (i * 7) % 5)
+        << (i < 48 ? 500 : 600) + (i == 20 ? 900 : (i * 7) % 5)
         << ".0 | throughput per GPU (TFLOP/s/GPU): 10.0 | global batch size:   256 | lm loss: "
         << (i == 50 ? "nan" : std::to_string(9 - 0.1 * i)) << " | number of nan iterations:   0 |\n"
-        << "time (ms) | optimizer: " << (i < 40 ? 10 : 110) + i % 3 << '\n'
+        << "time (ms) | optimizer: " << (i < 48 ? 10 : 110) + i % 3 << '\n'
         << "[2026-01-01 12:00:00,000] 0/" << step
         << ", RunningAvgSamplesPerSec=1.0, CurrSamplesPerSec=2.0, MaxMemAllocated=2.0GB\n";
   }
@@ -583,6 +595,9 @@ TEST(JsonContract, HoldsForALog) {
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   std::set<std::string> may_be_null = {
       "steps.outliers.every", "steps.tokens_per_s", "log.memory_share", "log.rates.remark",
+      // Only with a model (HoldsForACheckOfPhases).
+      "mfu_conventions", "mfu_conventions.name", "mfu_conventions.model_flops_per_step",
+      "mfu_conventions.mfu",
       // Only with --list.
       "checklists", "checklists.name", "checklists.title", "checklists.lines",
       "checklists.lines.name", "checklists.lines.result", "checklists.lines.evidence",

@@ -25,7 +25,8 @@ constexpr std::string_view in_cells = "cells:";
 
 constexpr std::string_view single_steps = "the times of single steps";
 constexpr std::string_view give_snapshot =
-    R"(stepscope memory FILE reads what torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)";
+    "stepscope memory FILE reads what "
+    R"(torch.cuda.memory._dump_snapshot("snapshot.pickle") writes)";
 constexpr std::string_view predict_parts =
     "stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N has the memory of "
     "each part";

@@ -161,7 +161,8 @@ TEST_F(PrintedBlocks, OfTotalsOfMemoryAreReadAsJsonAndBehindAPrefix) {
   const std::string snapshots = write(
       "snapshots.json",
       R"([{"label": "init", "allocated_GB": 2.13, "reserved_GB": 2.35, "max_allocated_GB": 2.13},)"
-      R"( {"label": "forward", "allocated_GB": 9.8, "reserved_GB": 10.4, "max_allocated_GB": 9.9}])");
+      R"( {"label": "forward", "allocated_GB": 9.8, "reserved_GB": 10.4,)"
+      R"( "max_allocated_GB": 9.9}])");
   const std::string checkpoints = write(
       "checkpoints.json", R"([{"name": "Initial", "allocated_mb": 0, "peak_mb": 0},)"
                           R"( {"name": "forward", "allocated_mb": 8608.4, "peak_mb": 9900}])");
