@@ -124,9 +124,14 @@ constexpr PrintedBlock operator_sums = {
 constexpr PrintedBlock nsys_sums = {
     "sums of nsys stats", "the time at which each call and kernel ran",
     "stepscope analyze FILE reads what nsys export --type sqlite REPORT.nsys-rep writes"};
-constexpr PrintedBlock rocprof_rows = {
-    "table of rocprof", "the rows of other threads and devices",
-    "stepscope analyze FILE reads a trace: rocprofv3 --sys-trace --output-format json -- COMMAND"};
+constexpr std::string_view record_rocprof =
+    "stepscope analyze FILE reads a trace: rocprofv3 --sys-trace --output-format json -- COMMAND";
+constexpr PrintedBlock rocprof_sums = {"sums of rocprof", "the time at which each call ran",
+                                       record_rocprof};
+constexpr PrintedBlock rocprof_kernels = {"kernels of rocprof", "the rows of the host",
+                                          record_rocprof};
+constexpr PrintedBlock rocprof_trace = {"trace of rocprof v1", "the categories of its rows",
+                                        record_rocprof};
 constexpr PrintedBlock single_kernels = {
     "report of Nsight Compute", "the time at which each kernel ran",
     "stepscope analyze FILE reads a recording of the whole step: nsys profile, then nsys export "
@@ -250,9 +255,9 @@ constexpr BlockMark marks[] = {
     {"any:Self CPU %", operator_sums},
     {"any:Total Time (ns)", nsys_sums},
     {"any:(cuda_gpu_kern_sum)", nsys_sums},
-    {"any:TotalDurationNs", rocprof_rows},
-    {"any:\"Dispatch_Id\"", rocprof_rows},
-    {"any:CPU HIP API", rocprof_rows},
+    {"any:TotalDurationNs", rocprof_sums},
+    {"any:\"Dispatch_Id\"", rocprof_kernels},
+    {"any:CPU HIP API", rocprof_trace},
     {"==PROF== ", single_kernels},
     {"any:NEGOTIATE_ALL", horovod_timeline},
     {"any:NEGOTIATE_BROADCAST", horovod_timeline},
@@ -363,8 +368,7 @@ Error with_printed_block(Error error) {
   if (!got) return error;
   const PrintedBlock* block = printed_block(std::string_view(head).substr(0, *got));
   if (block == nullptr) return error;
-  error.what = "has a printed block (" + std::string(block->name) + "), which lacks " +
-               std::string(block->lacks);
+  error.what = "lacks " + std::string(block->lacks) + " (it has: " + std::string(block->name) + ")";
   error.byte.reset();
   error.hint = block->remedy;
   return error;
