@@ -169,12 +169,17 @@ CommunicationStats communication(const JobWindow& window, const ReferenceRates& 
   }
   out.efficiency = ratio(expected, transfer);
   out.efficiency_with_waiting = ratio(expected_all, time_all);
-  const double in_flight =
-      over(window, [](const RankWindow& rank) { return as_seconds(rank.totals.comm_in_flight); });
-  const double stall = over(window, [](const RankWindow& rank) {
+  const auto stall_of = [](const RankWindow& rank) {
     Ns total{};
     for (const CollectiveTotals& calls : rank.collectives) total += calls.stall;
-    return as_seconds(total);
+    return total;
+  };
+  const double stall =
+      over(window, [&](const RankWindow& rank) { return as_seconds(stall_of(rank)); });
+  // Waits of one thread do not overlap, so calls are in flight at least as long as it waits. Calls
+  // that are reported together, after all of them, cover less.
+  const double in_flight = over(window, [&](const RankWindow& rank) {
+    return as_seconds(std::max(rank.totals.comm_in_flight, stall_of(rank)));
   });
   if (in_flight > 0) out.overlap_efficiency = 1 - stall / in_flight;
   const double wall =

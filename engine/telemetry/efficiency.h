@@ -96,8 +96,9 @@ struct CommunicationStats {
   // arrival is known. Above 1: measure the links again.
   std::optional<double> efficiency{};
   std::optional<double> efficiency_with_waiting{};  // the same over all calls, from submission
-  std::optional<double> overlap_efficiency{};       // 1 - stall / time with a collective in flight
-  std::optional<double> exposed_share{};            // of the ranks' wall: waits of the main thread
+  // 1 - stall / time with a collective in flight, which is at least the stall.
+  std::optional<double> overlap_efficiency{};
+  std::optional<double> exposed_share{};  // of the ranks' wall: waits of the main thread
 };
 [[nodiscard]] CommunicationStats communication(const JobWindow& window,
                                                const ReferenceRates& references = {});

@@ -433,6 +433,17 @@ TEST_F(Stats, OverlapEfficiencyIsOneLessStallsOverTimeUnderWay) {
   EXPECT_NEAR(*stats.communication_stats().overlap_efficiency, 0.75, 1e-12);
 }
 
+// Calls that are reported together after a step overlap in the record, and their waits do not.
+TEST_F(Stats, CallsThatAreReportedTogetherHideNothing) {
+  Zero3PerformanceStats stats(0, 2, test_clock);
+  for (int step = 0; step < 3; ++step) {
+    test_time += 30ms;
+    ASSERT_TRUE(stats.record_communication(CollectiveKind::all_gather, 4ms, Bytes{100}));
+    ASSERT_TRUE(stats.record_communication(CollectiveKind::reduce_scatter, 4ms, Bytes{100}));
+  }
+  EXPECT_NEAR(*stats.communication_stats().overlap_efficiency, 0, 1e-12);
+}
+
 TEST_F(Stats, KnowsLayersByName) {
   Zero3PerformanceStats stats(0, 1, test_clock);
   ASSERT_TRUE(stats.record_layer_execution("h.0", 5ms));
