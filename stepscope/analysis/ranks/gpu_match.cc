@@ -358,8 +358,9 @@ std::vector<GpuState> gpu_states(std::span<const GpuReading> readings, Ns zone,
                                  std::span<const TimeSpan> spans) {
   std::vector<GpuState> states(spans.size());
   for (std::size_t s = 0; s < spans.size(); ++s) states[s].span = spans[s].end - spans[s].start;
-  // A single reading stands for a second.
-  const Ns longest = 2 * median_distance(readings).value_or(std::chrono::milliseconds{500});
+  // A single reading stands for a second, and none for more than a day.
+  const Ns distance = median_distance(readings).value_or(std::chrono::milliseconds{500});
+  const Ns longest = 2 * std::min<Ns>(distance, std::chrono::hours{12});
   std::size_t first = 0;  // no reading stands for a span before it
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const Ns from = correction(readings[i].time - zone);
