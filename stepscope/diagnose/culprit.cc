@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "stepscope/diagnose/given_work.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -23,7 +24,8 @@ constexpr double least_part = 0.01;  // of the critical path, to be listed
 // The share of the step up to which other programs on the cores of a job make differences.
 // Experiment: in 316 recorded captures, wrong verdicts of faults beyond it are fewer than 1 in 50.
 constexpr double sure_on_cores = 0.10;
-constexpr double alike = 1.02;  // two figures of one cause differ by less, so one of them says it
+constexpr double explains = 0.5;  // part of an excess of time, by an excess of work
+constexpr double alike = 1.02;    // two figures of one cause differ by less, so one of them says it
 
 auto needs_of(CulpritKind kind) {
   return stepscope::needs_of(culprit_kind_names[static_cast<std::size_t>(kind)]);
@@ -67,6 +69,8 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
   const Value of_host = f.scenario.part || f.excess <= Ns{0} ? Value() : Value(f.excess);
   switch (f.kind) {
     case StepFaultKind::slow_rank:
+      if (v.more_work)
+        return msg::more_work(f.ranks, Digits{*v.work}, cpu, Digits{f.ratio}, cost, of_host);
       return msg::slow_rank(cpu, f.ranks, Digits{f.ratio}, cost, of_host);
     case StepFaultKind::throttling:
       return msg::throttling(f.steps.front(), cpu, f.ranks, Digits{f.ratio}, cost, of_host);
@@ -75,7 +79,7 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
     case StepFaultKind::data_loader:
       return loader_sentence(f, job, cost);
     case StepFaultKind::pauses:
-      return msg::pauses(f.count, f.ranks, of_steps(f.gain, job));
+      return msg::pauses(f.count, f.ranks, of_steps(f.gain, job), printable(f.between));
     case StepFaultKind::outlier_step:
       return msg::outlier_step(f.steps.front(), Digits{f.ratio}, f.excess, of_steps(f.gain, job));
     case StepFaultKind::slow_group:
@@ -117,6 +121,11 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
   if (f.group) {
     v.group = job.collectives.matches.groups[*f.group].name;
     v.dim = dimension_names[static_cast<std::size_t>(job.collectives.dimension_of[*f.group])];
+  }
+  if (f.kind == StepFaultKind::slow_rank) {
+    v.work = given_work(job, f.ranks);
+    v.more_work =
+        v.work && *v.work > 1 + threshold::uneven_work && *v.work - 1 > explains * (f.ratio - 1);
   }
   v.sentence = sentence_of(f, v, job);
   if (f.lacks_steps > 0)

@@ -57,7 +57,10 @@ struct Culprit {
   Confidence confidence = Confidence::high;
   bool peers_alike = false;  // the other ranks may be as slow, hidden while they wait
   Message sentence{};
-  std::vector<FaultPlace> places{};   // of pauses
+  std::vector<FaultPlace> places{};  // of pauses
+  // FLOPs that the ranks are given, over their peers'; of slow_rank, if shapes are recorded.
+  std::optional<double> work{};
+  bool more_work = false;             // which explains their time
   std::optional<ClockCause> clock{};  // of a rank whose kernels are slow, if its clock was read
   std::string change{};               // for `stepscope whatif --change`; empty: none
   std::string_view cause{};           // of a bound: id of the finding that explains most of it

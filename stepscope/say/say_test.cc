@@ -81,10 +81,11 @@ TEST(Say, QuantitiesAreWrittenByTheirTypes) {
 }
 
 TEST(Say, PluralsFollowTheNumber) {
-  EXPECT_EQ(say(msg::pauses(1, std::vector{3}, "2")),
+  EXPECT_EQ(say(msg::pauses(1, std::vector{3}, "2", "")),
             "1 long pause of the host on rank 3 cost 2 on average");
-  EXPECT_EQ(say(msg::pauses(2, std::vector{0, 4, 8}, "2")),
-            "2 long pauses of the host on ranks 0, 4 and 8 cost 2 on average");
+  EXPECT_EQ(say(msg::pauses(2, std::vector{0, 4, 8}, "2", "in aten::item")),
+            "2 long pauses of the host on ranks 0, 4 and 8 (the longest in aten::item) cost 2 on "
+            "average");
   EXPECT_TRUE(say(msg::launches_lost(3, std::vector{1}, false))
                   .starts_with("3 launches of rank 1 have no row of the device: "));
 }

@@ -51,7 +51,7 @@ struct StepFault {
   double ratio = 1;                  // its time over that of what it is compared with
   std::size_t count = 0;             // pauses; calls that wait, per step and rank
   std::vector<FaultPlace> places{};  // of the pauses
-  std::string between{};             // the place of unseen work: UnseenWork::between
+  std::string between{};             // the place of unseen work or of the longest pause
   bool at_most = false;              // the peers may be as slow, hidden while they wait
   std::size_t lacks_steps = 0;  // steps that count, if too few to show whether it lasts; else 0
 };

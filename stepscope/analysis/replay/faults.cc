@@ -20,6 +20,7 @@
 
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/evidence.h"
+#include "stepscope/analysis/replay/fault_candidate.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/analysis/steps/host_waits.h"
@@ -48,7 +49,6 @@ constexpr double more_data = 2;             // than the other ranks that load da
 constexpr double majority_share = 0.5;      // of ranks
 constexpr double least_of_host = 0.25;      // of the excess of compute: the host is slow, too
 constexpr double most_of_host = 2;          // of the excess of compute: only the host is late
-constexpr double sync_weight = 1.0 / 3;     // of the gain counts where a cause compares nothing
 constexpr double nearly_all_share = 0.8;    // of the largest gain: the narrower cause explains it
 constexpr std::size_t most_named = 4;       // of one recording
 
@@ -57,45 +57,6 @@ using Values = std::vector<double>;
 double mean_of(std::span<const double> v) { return mean(v).value_or(0); }
 double sum_from(const Values& v, std::size_t from) {
   return std::accumulate(v.begin() + static_cast<std::ptrdiff_t>(from), v.end(), 0.0);
-}
-
-// A cause that may be named.
-struct Candidate {
-  StepFault fault;
-  std::vector<NodeChange> changes;  // undo it
-  Ns left{};                        // what it gains once the faults named before are undone
-  std::optional<LongStep> step{};   // of an outlier
-};
-
-// Causes of a narrower place explain wider ones: the pauses of a rank its late host, one rank's
-// loader the loaders of all.
-int width_of(const StepFault& f) {
-  switch (f.kind) {
-    case StepFaultKind::outlier_step:
-      return 0;
-    case StepFaultKind::pauses:
-      return 1;
-    case StepFaultKind::data_loader:
-      return f.ranks.empty() ? 5 : 2;
-    case StepFaultKind::stage_imbalance:
-      return 4;
-    case StepFaultKind::sync_calls:
-      return 6;
-    case StepFaultKind::unseen_host:
-      return f.ranks.size() == 1 ? 6 : 7;
-    default:
-      return 3;
-  }
-}
-
-// Gains of causes that compare a rank, a group or a step with others count whole. So does unseen
-// work of one rank: the replay compares it with unseen work of the others.
-double weight_of(const Candidate& s) {
-  const auto gain = static_cast<double>(s.left.count());
-  const bool compared = s.fault.kind == StepFaultKind::unseen_host
-                            ? s.fault.ranks.size() == 1
-                            : s.fault.kind != StepFaultKind::sync_calls;
-  return compared ? gain : sync_weight * gain;
 }
 
 class FaultFinder {
@@ -112,6 +73,7 @@ class FaultFinder {
   void suspect_whole(std::size_t view, std::size_t since, const StepFault& compute);
   void suspect_lone_loaders();
   void suspect_data();
+  [[nodiscard]] std::string place_of(const Pause& p) const;
   void suspect_pauses();
   void suspect_steps();
   void suspect_step(std::int64_t number);
@@ -157,7 +119,7 @@ class FaultFinder {
   std::vector<Pause> pauses_;
   std::vector<RankParts> parts_;  // by view
   Values data_;                   // by view, mean of a step
-  std::vector<Candidate> suspects_;
+  std::vector<FaultCandidate> suspects_;
   std::vector<StepFault> named_;
   std::vector<std::vector<NodeChange>> undone_;  // of the named ones
 };
@@ -281,6 +243,21 @@ void FaultFinder::suspect_data() {
            .excess = Ns{std::llround(mean_of(data_))}});
 }
 
+// What the host thread does in a pause, as far as rows tell.
+std::string FaultFinder::place_of(const Pause& p) const {
+  const StepGraph& graph = *in_.replay.graph;
+  const RankView& view = in_.views[p.view];
+  const SliceId row = graph.slice[p.node];
+  if (row == no_slice || view.steps.empty()) return {};
+  const Ns start = graph.origin + in_.replay.start(p.node);
+  const auto step = static_cast<std::size_t>(std::max(p.step, 0));
+  const HostActivity does =
+      host_activity(*view.trace, view.trace->slices.track[index(row)], view.steps[step].host_start,
+                    start, start + graph.graph.duration[p.node]);
+  if (does.text.starts_with("between ")) return does.text;
+  return does.covering == no_slice ? std::string() : "in " + does.text;
+}
+
 void FaultFinder::suspect_pauses() {
   if (pauses_.empty()) return;
   StepFault f{.kind = StepFaultKind::pauses,
@@ -299,6 +276,7 @@ void FaultFinder::suspect_pauses() {
     f.excess += p.excess;
   }
   f.excess /= static_cast<std::int64_t>(most);
+  f.between = place_of(*std::ranges::max_element(pauses_, {}, &Pause::excess));
   f.ranks.assign(ranks.begin(), ranks.end());
   f.steps.assign(steps.begin(), steps.end());
   std::ranges::sort(f.places, {}, [](const FaultPlace& p) { return std::pair(p.start, p.rank); });
@@ -502,8 +480,8 @@ double FaultFinder::least_gain(const StepFault& fault) const {
 // Replays the suspects on top of `undone`. Suspects that gain too little are dropped.
 void FaultFinder::replay_suspects(std::span<const NodeChange> undone) {
   std::vector<std::vector<NodeChange>> changes;
-  std::vector<Candidate*> asked;
-  for (Candidate& s : suspects_)
+  std::vector<FaultCandidate*> asked;
+  for (FaultCandidate& s : suspects_)
     if (!s.changes.empty()) {
       changes.push_back(std::move(s.changes));
       asked.push_back(&s);
@@ -524,7 +502,7 @@ void FaultFinder::replay_suspects(std::span<const NodeChange> undone) {
     fault.excess = step->excess(gain);
     fault.ratio = step->ratio(gain);
   }
-  std::erase_if(suspects_, [&](const Candidate& s) {
+  std::erase_if(suspects_, [&](const FaultCandidate& s) {
     // Else it is mostly hidden: the host may have waited for the device unseen.
     if (s.fault.kind == StepFaultKind::unseen_host && 2 * s.fault.gain < s.fault.excess)
       return true;
@@ -545,15 +523,20 @@ std::vector<NodeChange> FaultFinder::all_undone() const {
 // Names the narrowest of the suspects that explain nearly as much as the largest.
 void FaultFinder::name_largest() {
   double most = 0;
-  for (const Candidate& s : suspects_) most = std::max(most, weight_of(s));
-  const auto rank_of = [&](const Candidate& s) {
+  for (const FaultCandidate& s : suspects_) most = std::max(most, weight_of(s));
+  const auto rank_of = [&](const FaultCandidate& s) {
     const bool much = weight_of(s) >= nearly_all_share * most;
     return std::tuple(!much, much ? width_of(s.fault) : 0, -weight_of(s));
   };
   const auto first = std::ranges::min_element(suspects_, {}, rank_of);
-  named_.push_back(std::move(first->fault));
+  const StepFault& named = named_.emplace_back(std::move(first->fault));
   undone_.push_back(std::move(first->changes));
   suspects_.erase(first);
+  // Work of one step may lengthen the next, too. The step is named once.
+  if (named.kind == StepFaultKind::outlier_step)
+    std::erase_if(suspects_, [&](const FaultCandidate& s) {
+      return s.fault.kind == named.kind && s.fault.steps == named.steps;
+    });
 }
 
 std::vector<StepFault> FaultFinder::run() {

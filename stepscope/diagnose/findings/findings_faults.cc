@@ -42,7 +42,9 @@ Message advice_for(const Culprit& c, const JobResult& job) {
   if (c.clock && !cpu) return advice_for_clock(*c.clock);
   switch (c.kind) {
     case CulpritKind::slow_rank:
-      return advice_if_it_stays(cpu ? msg::compare_cores() : msg::compare_gpus(clocks_command(r)),
+      if (c.more_work) return msg::balance_tokens();
+      return advice_if_it_stays(cpu ? msg::compare_cores(c.work.has_value())
+                                    : msg::compare_gpus(clocks_command(r), c.work.has_value()),
                                 c, r);
     case CulpritKind::throttling:
       return cpu ? msg::look_at_cores() : msg::look_at_gpu(clocks_command(r));
@@ -181,6 +183,7 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
             .gain = c.gain,
             .change = c.change,
             .confidence = c.confidence == Confidence::low ? Confidence::low : Confidence::high};
+  if (c.work && !c.more_work) f.evidence.push_back(msg::work_given(Digits{*c.work}));
   if (c.clock) f.evidence.push_back(evidence_of(*c.clock));
   const bool waited_for = c.kind == CulpritKind::slow_rank || c.kind == CulpritKind::throttling ||
                           c.kind == CulpritKind::late_host || c.kind == CulpritKind::data_loader;

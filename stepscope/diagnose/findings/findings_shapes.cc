@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/given_work.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/expected_operators.h"
 #include "stepscope/say/format.h"
@@ -38,17 +39,6 @@ struct RoleWork {
   std::vector<WorkPoint> points;
   double spread = 0;  // mean over steps of (most - least) / mean work
 };
-
-bool knows_work(const RankResult& r) {
-  if (!r.work.executed.any_shapes) return false;
-  double known = 0;
-  double unknown = 0;
-  for (const ExecutedStep& s : r.work.executed.steps) {
-    known += static_cast<double>(s.time().count());
-    unknown += static_cast<double>(s.unknown_time().count());
-  }
-  return known > 0 && unknown < threshold::most_without_shapes * (known + unknown);
-}
 
 // The work of the steps that all ranks of the role have.
 RoleWork work_of(std::vector<const RankResult*> ranks) {

@@ -101,6 +101,25 @@ TEST(SequenceImbalance, IsNotASlowRank) {
   EXPECT_EQ(job.finding("sequence_imbalance"), nullptr);
 }
 
+TEST(SlowRank, HasMoreWorkIfTheShapesSayIt) {
+  const Job more(ranks_of(
+      {.tokens = {{1000, 1000, 1000, 1000}, {2000, 2000, 2000, 2000}}, .us_per_token = {1, 1}}));
+  const Finding* f = more.finding("slow_rank");
+  ASSERT_NE(f, nullptr);
+  EXPECT_TRUE(say(f->what).starts_with("Rank 1 is given 2.00 × the work of its peers"))
+      << say(f->what);
+  EXPECT_TRUE(say(f->advice).starts_with("Give all ranks equal work")) << say(f->advice);
+
+  const Job equal(ranks_of(
+      {.tokens = {{1000, 1000, 1000, 1000}, {1000, 1000, 1000, 1000}}, .us_per_token = {1, 2}}));
+  f = equal.finding("slow_rank");
+  ASSERT_NE(f, nullptr);
+  EXPECT_TRUE(say(f->what).starts_with("Kernels of rank 1 take 2.00 ×")) << say(f->what);
+  EXPECT_EQ(say(f->advice).find("balance the batch"), std::string::npos) << say(f->advice);
+  EXPECT_EQ(say(f->evidence.front()),
+            "the shapes of its operators are 1.00 × the work of its peers' (FLOPs)");
+}
+
 TEST(SequenceImbalance, IsNotWorkThatCostsNoTime) {
   const Job job(ranks_of({.tokens = {{1000, 2000, 1000}, {2000, 1000, 2000}},
                           .us_per_token = {1, 1},
