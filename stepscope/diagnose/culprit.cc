@@ -24,8 +24,9 @@ constexpr double least_part = 0.01;  // of the critical path, to be listed
 // The share of the step up to which other programs on the cores of a job make differences.
 // Experiment: in 316 recorded captures, wrong verdicts of faults beyond it are fewer than 1 in 50.
 constexpr double sure_on_cores = 0.10;
-constexpr double explains = 0.5;  // part of an excess of time, by an excess of work
-constexpr double alike = 1.02;    // two figures of one cause differ by less, so one of them says it
+constexpr double least_uneven = 0.02;  // of the step, as of other faults
+constexpr double explains = 0.5;       // part of an excess of time, by an excess of work
+constexpr double alike = 1.02;  // two figures of one cause differ by less, so one of them says it
 
 auto needs_of(CulpritKind kind) {
   return stepscope::needs_of(culprit_kind_names[static_cast<std::size_t>(kind)]);
@@ -191,6 +192,21 @@ std::optional<Culprit> retried_allocations(const JobResult& job) {
         Messages{std::move(v.sentence),
                  msg::allocator_in_all(
                      free->saved, Percent{share_of_time(free->saved, job.explanation->step)})});
+  return v;
+}
+
+// Ranks whose work differs in each step, or one that has more: a slow rank says the latter itself.
+std::optional<Culprit> given_unevenly(const JobResult& job, std::span<const Culprit> named) {
+  const WhatIf* equal = answer_of(job, Change::ranks_balanced);
+  if (equal == nullptr || std::ranges::any_of(named, &Culprit::more_work) || !uneven_work(job))
+    return std::nullopt;
+  Culprit v{.kind = CulpritKind::sequence_imbalance,
+            .gain = equal->saved,
+            .share = share_of_time(equal->saved, job.explanation->step),
+            .change = name_of(equal->scenario)};
+  if (v.share < least_uneven) return std::nullopt;
+  v.confidence = confidence_of(v.share, false, job);
+  v.sentence = msg::uneven_work(msg::costs(false, of_steps(v.gain, job)));
   return v;
 }
 
@@ -416,6 +432,7 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   const std::size_t compared = verdicts.size();
   if (auto shared = shared_device(job)) verdicts.push_back(*std::move(shared));
   if (auto retries = retried_allocations(job)) verdicts.push_back(*std::move(retries));
+  if (auto uneven = given_unevenly(job, verdicts)) verdicts.push_back(*std::move(uneven));
   if (verdicts.size() > compared)
     std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
   Culprit bound = largest_bound(job, least_bound);

@@ -32,6 +32,7 @@ enum class CulpritKind : std::uint8_t {
   unseen_host,
   device_shared,
   allocation_retries,
+  sequence_imbalance,
   // Bounds: no rank, group, stage or step stands out.
   launch_bound,
   exposed_communication,

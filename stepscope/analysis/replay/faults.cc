@@ -243,7 +243,7 @@ void FaultFinder::suspect_data() {
            .excess = Ns{std::llround(mean_of(data_))}});
 }
 
-// What the host thread does in a pause, as far as rows tell.
+// What the host thread does in a pause, as far as rows show it.
 std::string FaultFinder::place_of(const Pause& p) const {
   const StepGraph& graph = *in_.replay.graph;
   const RankView& view = in_.views[p.view];

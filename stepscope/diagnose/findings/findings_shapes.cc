@@ -28,60 +28,6 @@ double flops_of(const MatmulShape& s) {
 
 // ---- sequence_imbalance ----------------------------------------------------------------------
 
-// One rank in one step, as deviations from the mean of its role in that step.
-struct WorkPoint {
-  double work = 0;  // FLOPs of the products
-  double time = 0;  // their kernels' time
-};
-
-struct RoleWork {
-  std::vector<const RankResult*> ranks;
-  std::vector<WorkPoint> points;
-  double spread = 0;  // mean over steps of (most - least) / mean work
-};
-
-// The work of the steps that all ranks of the role have.
-RoleWork work_of(std::vector<const RankResult*> ranks) {
-  RoleWork role{.ranks = std::move(ranks), .points = {}};
-  std::map<std::int64_t, std::vector<WorkPoint>> steps;
-  for (const RankResult* r : role.ranks)
-    for (const ExecutedStep& s : r->work.executed.steps)
-      steps[s.index].push_back({s.flops().value, static_cast<double>(s.time().count())});
-  std::size_t counted = 0;
-  for (const auto& [index, points] : steps) {
-    if (points.size() != role.ranks.size()) continue;
-    WorkPoint mean;
-    double low = points.front().work;
-    double high = low;
-    for (const WorkPoint& p : points) {
-      mean.work += p.work / static_cast<double>(points.size());
-      mean.time += p.time / static_cast<double>(points.size());
-      low = std::min(low, p.work);
-      high = std::max(high, p.work);
-    }
-    if (mean.work <= 0) continue;
-    role.spread += (high - low) / mean.work;
-    ++counted;
-    for (const WorkPoint& p : points)
-      role.points.push_back({p.work - mean.work, p.time - mean.time});
-  }
-  if (counted > 0) role.spread /= static_cast<double>(counted);
-  return role;
-}
-
-std::optional<double> correlation(std::span<const WorkPoint> points) {
-  double ww = 0;
-  double tt = 0;
-  double wt = 0;
-  for (const WorkPoint& p : points) {
-    ww += p.work * p.work;
-    tt += p.time * p.time;
-    wt += p.work * p.time;
-  }
-  if (points.size() < threshold::least_points || ww <= 0 || tt <= 0) return std::nullopt;
-  return wt / std::sqrt(ww * tt);
-}
-
 // The weights (k × n) that most work of all ranks meets, and the mean rows that each rank sends
 // through them.
 struct TokenRows {
@@ -126,7 +72,7 @@ std::optional<TokenRows> token_rows(std::span<const RankResult* const> ranks) {
 }
 
 // The mean rows of each rank; of many ranks the least and the most.
-Message rows_text(const RoleWork& role, const TokenRows& rows) {
+Message rows_text(const UnevenWork& role, const TokenRows& rows) {
   constexpr std::size_t most_named = 4;
   Messages named;
   const auto name = [&](std::size_t i) {
@@ -144,32 +90,18 @@ Message rows_text(const RoleWork& role, const TokenRows& rows) {
 }
 
 void find_sequence_imbalance(FindingList& list) {
-  std::map<std::string_view, std::vector<const RankResult*>> roles;
-  for (const RankResult& r : list.job().ranks)
-    if (knows_work(r)) roles[r.role].push_back(&r);
-  const WhatIf* gain = list.what_if("ranks_balanced");
-  std::optional<RoleWork> worst;
-  std::optional<double> follows;
-  for (auto& [name, ranks] : roles) {
-    if (ranks.size() < 2) continue;
-    RoleWork role = work_of(std::move(ranks));
-    const auto r = correlation(role.points);
-    if (role.spread < threshold::uneven_work || !r || *r < threshold::work_explains_time) continue;
-    if (worst && role.spread <= worst->spread) continue;
-    worst = std::move(role);
-    follows = r;
-  }
-  if (!worst) return;
-  const auto rows = token_rows(worst->ranks);
-  Finding f{
-      .id = "sequence_imbalance",
-      .sort = FindingSort::fault,
-      .what = msg::found_uneven_work(),
-      .evidence = {msg::work_spread(Percent{worst->spread}, worst->ranks.size(), Digits{*follows})},
-      .place = list.place_on_path("matmul"),
-      .advice = msg::balance_tokens()};
-  if (rows) f.evidence.push_back(rows_text(*worst, *rows));
-  list.add_replayed(std::move(f), gain);
+  const auto work = uneven_work(list.job());
+  if (!work) return;
+  const auto rows = token_rows(work->ranks);
+  Finding f{.id = "sequence_imbalance",
+            .sort = FindingSort::fault,
+            .what = msg::found_uneven_work(),
+            .evidence = {msg::work_spread(Percent{work->spread}, work->ranks.size(),
+                                          Digits{work->follows})},
+            .place = list.place_on_path("matmul"),
+            .advice = msg::balance_tokens()};
+  if (rows) f.evidence.push_back(rows_text(*work, *rows));
+  list.add_replayed(std::move(f), list.what_if("ranks_balanced"));
 }
 
 // ---- padding ---------------------------------------------------------------------------------
