@@ -250,7 +250,8 @@ std::string FaultFinder::place_of(const Pause& p) const {
   const SliceId row = graph.slice[p.node];
   if (row == no_slice || view.steps.empty()) return {};
   const Ns start = graph.origin + in_.replay.start(p.node);
-  const auto step = static_cast<std::size_t>(std::max(p.step, 0));
+  // The row before a pause may be of the step before.
+  const auto step = static_cast<std::size_t>(std::max(p.step - 1, 0));
   const HostActivity does =
       host_activity(*view.trace, view.trace->slices.track[index(row)], view.steps[step].host_start,
                     start, start + graph.graph.duration[p.node]);
