@@ -252,9 +252,9 @@ ChecklistLine algorithm(const ChecklistInput& in) {
 }
 
 ChecklistLine balance(const ChecklistInput& in, std::string_view name) {
-  if (auto line =
-          found(in, name,
-                {"slow_rank", "late_host", "sequence_imbalance", "stage_imbalance", "throttling"}))
+  if (auto line = found(in, name,
+                        {"slow_rank", "late_host", "sequence_imbalance", "uneven_compute",
+                         "stage_imbalance", "throttling"}))
     return *line;
   const auto most = rank_balance(in.facts.ranks);
   if (!most) return unknown(name, in.job == nullptr ? in.lacking : msg::no_equal_ranks());

@@ -30,6 +30,7 @@ enum class CulpritKind : std::uint8_t {
   stage_imbalance,
   sync_calls,
   unseen_host,
+  uneven_compute,
   device_shared,
   allocation_retries,
   sequence_imbalance,

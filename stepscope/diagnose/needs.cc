@@ -44,6 +44,7 @@ constexpr auto finding_needs = [] {
       {"exposed_copies", {device_rows}},
       {"device_shared", {device_rows, launches}},
       {"sequence_imbalance", {ranks, shapes}},
+      {"uneven_compute", {ranks, device_rows}},
       {"stage_imbalance", {ranks, device_rows}},
       {"bubble", {ranks, device_rows}},
       {"padding", {shapes}},

@@ -174,6 +174,8 @@ constexpr std::array table = std::to_array<Term>({
     {"finding", "exposed_copies", "exposed copies",
      "The step waits for copies between host and device."},
     {"finding", "device_shared", "shared device", "Another process uses the device in between."},
+    {"finding", "uneven_compute", "unequal compute",
+     "Ranks of one role compute for different times in a step."},
     {"finding", "sequence_imbalance", "unequal work", "Ranks of one role have unequal work."},
     {"finding", "stage_imbalance", "unequal stages",
      "A pipeline stage has more work than the others."},

@@ -7,6 +7,7 @@
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/given_work.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"
 
@@ -65,6 +66,8 @@ Message advice_for(const Culprit& c, const JobResult& job) {
       return cpu ? msg::wait_where_used() : msg::remove_syncs(pytorch);
     case CulpritKind::unseen_host:
       return msg::record_stacks(pytorch);
+    case CulpritKind::uneven_compute:
+      return msg::see_uneven_compute(std::ranges::all_of(job.ranks, knows_work), cpu);
     default:
       return {};
   }

@@ -22,6 +22,7 @@ struct Plan {
   std::vector<std::vector<std::int64_t>> tokens;  // by rank and step
   std::vector<double> us_per_token;               // by rank
   bool same_time = false;                         // whatever the tokens: 1500 µs
+  bool shapes = true;                             // are recorded
 };
 
 std::vector<TestRank> ranks_of(const Plan& plan) {
@@ -40,9 +41,10 @@ std::vector<TestRank> ranks_of(const Plan& plan) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       TraceBuilder& rows = ranks[r].rows();
       rows.step("ProfilerStep#" + std::to_string(s), begin, end + 4 * us);
-      ranks[r].op_with_inputs(Category::cpu_op, "aten::mm", begin + us, begin + 8 * us,
-                              "[[" + std::to_string(plan.tokens[r][s]) + ", 64], [64, 32]]",
-                              R"(["c10::BFloat16", "c10::BFloat16"])");
+      ranks[r].op_with_inputs(
+          Category::cpu_op, "aten::mm", begin + us, begin + 8 * us,
+          plan.shapes ? "[[" + std::to_string(plan.tokens[r][s]) + ", 64], [64, 32]]" : "",
+          plan.shapes ? R"(["c10::BFloat16", "c10::BFloat16"])" : "");
       rows.launch(++correlation, begin + 2 * us, begin + 3 * us);
       rows.kernel("gemm", begin + 20 * us, ready[r], correlation);
       rows.launch(++correlation, begin + 10 * us, begin + 11 * us);
@@ -99,6 +101,24 @@ TEST(SequenceImbalance, IsNotASlowRank) {
   const Job job(
       ranks_of({.tokens = {{1000, 1000, 1000}, {1000, 1000, 1000}}, .us_per_token = {1, 2}}));
   EXPECT_EQ(job.finding("sequence_imbalance"), nullptr);
+}
+
+TEST(UnevenCompute, IsNamedWithoutShapes) {
+  Plan plan{.tokens = {{2000, 1000, 2000, 1000, 2000}, {1000, 2000, 1000, 2000, 1000}},
+            .us_per_token = {1, 1},
+            .shapes = false};
+  const Job job(ranks_of(plan));
+  const Finding* f = job.finding("uneven_compute");
+  ASSERT_NE(f, nullptr);
+  ASSERT_TRUE(f->gain);
+  EXPECT_EQ(*f->gain, Ns{500 * us});
+  EXPECT_TRUE(say(f->advice).starts_with("Record the shapes")) << say(f->advice);
+  EXPECT_EQ(job.finding("sequence_imbalance"), nullptr);
+
+  plan.shapes = true;
+  const Job known(ranks_of(plan));
+  EXPECT_EQ(known.finding("uneven_compute"), nullptr);
+  EXPECT_NE(known.finding("sequence_imbalance"), nullptr);
 }
 
 TEST(SlowRank, HasMoreWorkIfTheShapesSayIt) {
