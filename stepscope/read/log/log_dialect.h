@@ -56,6 +56,10 @@ struct LogDialect {
   DIALECT(espnet_log)                   \
   DIALECT(mmengine_log)                 \
   DIALECT(detectron2_log)               \
+  DIALECT(maskrcnn_benchmark_log)       \
+  DIALECT(paddle_vision_log)            \
+  DIALECT(basicsr_log)                  \
+  DIALECT(hugectr_log)                  \
   DIALECT(timm_log)                     \
   DIALECT(metric_logger_log)            \
   DIALECT(program_log)                  \

@@ -43,6 +43,63 @@ TEST(VisionLog, OfMmengine) {
       {"mmengine", {50, 100}, {0.8793, 0.8761}});
 }
 
+TEST(VisionLog, OfMaskrcnnBenchmark) {
+  const JobLog log = expect_steps(
+      "2020-06-25 16:26:13,365 maskrcnn_benchmark.trainer INFO: eta: 4:58:35  iter: 40  loss: "
+      "1.4253 (2.3632)  loss_mask: 0.6972 (0.8526)  time: 0.2928 (0.4483)  data: 0.0027 (0.0475)  "
+      "lr: 0.004000  max mem: 8472\n"
+      "2020-06-25 16:26:19,365 maskrcnn_benchmark.trainer INFO: eta: 4:58:35  iter: 60  time: "
+      "0.2930 (0.4083)  data: 0.0027 (0.0475)  loss: 1.4 (2.3)  lr: 0.004000  max mem: 8472\n",
+      {"maskrcnn_benchmark", {40, 60}, {0.2928, 0.293}});
+  EXPECT_DOUBLE_EQ(*log.records[1].loss, 1.4);
+}
+
+TEST(VisionLog, OfPaddle) {
+  const JobLog log = expect_steps(
+      "[2024/08/06 18:03:31] ppocr INFO: epoch: [1/2], global_step: 100, lr: 0.000005, loss: "
+      "69.376, avg_reader_cost: 0.00971 s, avg_batch_cost: 0.18 s, avg_samples: 64.0, ips: 355.1 "
+      "samples/s, eta: 0:32:33\n"
+      "[2024/08/06 18:03:33] ppocr INFO: epoch: [1/2], global_step: 110, lr: 0.000005, loss: "
+      "63.99, avg_reader_cost: 0.01 s, avg_batch_cost: 0.19 s, ips: 352.3 samples/s\n",
+      {"paddle_vision", {100, 110}, {0.18, 0.19}});
+  EXPECT_DOUBLE_EQ(*log.records[0].loss, 69.376);
+  EXPECT_EQ(steps_of(log).steps[1].steps, 10);
+  expect_steps(
+      "[01/05 10:00:00] ppdet.engine INFO: Epoch: [0] [ 20/125] learning_rate: 0.1 loss: 12.3 "
+      "eta: 1:02:03 batch_cost: 0.7800 data_cost: 0.0100 ips: 2.5641 images/s\n",
+      {"paddle_vision", {20}, {0.78}});
+  const JobLog clas = expect_steps(
+      "[2024/01/05 10:00:00] ppcls INFO: [Train][Epoch 1/120][Iter: 10/5004]lr: 0.1, top1: 0.1, "
+      "loss: 7.0, batch_cost: 2.13s, reader_cost: 1.7, ips: 120.1 images/sec\n"
+      "[2024/01/05 10:00:09] ppcls INFO: [Eval][Epoch 1][Iter: 0/98]loss: 7.0, batch_cost: 0.5s\n"
+      "[2024/01/05 10:00:30] ppcls INFO: [Train][Epoch 1/120][Iter: 20/5004]lr: 0.1, loss: 6.9, "
+      "batch_cost: 2.10s, reader_cost: 1.6, ips: 121.9 images/sec\n",
+      {"paddle_vision", {10, 20}, {2.13, 2.1}});
+  EXPECT_EQ(steps_of(clas).steps[1].cause, "eval");
+  const LogTimer* wait = timer(clas, "reader_cost");
+  ASSERT_NE(wait, nullptr);
+  EXPECT_DOUBLE_EQ(wait->ms[1], 1600);
+}
+
+TEST(VisionLog, OfBasicsr) {
+  const JobLog log = expect_steps(
+      "2020-08-15 15:50:30,390 INFO: [x..][epoch:207, iter:  20,100, lr:(1.000e-04,)] [eta: 1 day, "
+      "18:13:17, time (data): 0.365 (0.002)] l_pix: 3.1516e-04\n",
+      {"basicsr", {20100}, {0.365}});
+  ASSERT_NE(timer(log, "data"), nullptr);
+}
+
+TEST(VisionLog, OfHugectr) {
+  const JobLog log = expect_steps(
+      "[02d07h54m43s][HUGECTR][INFO]: Iter: 3000 Time(1000 iters): 5.4s Loss: 0.13 lr:9.0\n"
+      "[02d07h54m51s][HUGECTR][INFO]: Eval Time for 681 iters: 6.449376s\n"
+      "[02d07h54m55s][HUGECTR][INFO]: Iter: 4000 Time(1000 iters): 11.8s Loss: 0.12 lr:12.0\n",
+      {"hugectr", {3000, 4000}, {0.0054, 0.0118}});
+  const LogSteps steps = steps_of(log);
+  EXPECT_EQ(steps.steps[1].steps, 1000);
+  EXPECT_EQ(steps.steps[1].cause, "eval");
+}
+
 TEST(VisionLog, OfMmcv) {
   const JobLog log = expect_steps(
       "2021-01-05 10:00:30,123 - mmdet - INFO - Epoch [1][950/1000]\tlr: 2.000e-02, eta: 1 day, "
