@@ -133,6 +133,7 @@ void take_named_timers(const LogTool& tool, const LogPattern& pattern, std::stri
     if (colon == npos) return;
     const std::string_view name = rest.substr(0, colon);
     if (name.find(' ') != npos || rest.starts_with(pattern.fields.front().name)) continue;
+    if (name.ends_with("_length")) continue;  // verl keeps lengths of the slowest answer there
     const auto seconds = clean_number(up_to(value_behind(rest, name), pattern.ends));
     if (seconds && std::isfinite(*seconds))
       state.time(tool, name.substr(pattern.timers.size()), *seconds * 1e3);
