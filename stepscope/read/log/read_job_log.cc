@@ -32,6 +32,8 @@ bool take_checkpoint(const LogLine& /*line*/, LogState& state) {
 
 // Words that several tools share.
 constexpr std::array shared_words = {LogWord{"validation loss at ", take_evaluation},
+                                     LogWord{"validation loss: ", take_evaluation},
+                                     LogWord{"HellaSwag accuracy", take_evaluation},
                                      LogWord{"val loss ", take_evaluation},
                                      LogWord{"Epoch(val)", take_evaluation},
                                      LogWord{"Iter(val)", take_evaluation},
