@@ -292,3 +292,30 @@ text("gpu_alone.csv", "timestamp, index, utilization.gpu [%], power.draw [W]\n" 
      "".join(f"2024/05/01 10:00:{s:02}.000, 0, 95 %, 300.00 W\n" for s in range(5)))
 text("mlperf_of_2018.txt", "".join(f":::MLPv0.5.0 resnet {1541720273 + n}.5 (train.py:{n}) train_epoch: {n}\n" for n in range(8)))
 text("two_tests.log", TITLES + "  1048576  262144  float  none  -1  20.0  52.43  45.88  0  21.0  49.93  43.69  0\n")
+
+# Lines of tools that train on images and on clicks.
+text("ocr_of_paddle.log",
+     "".join(f"[2026/01/05 18:{n:02}:31] ppocr INFO: epoch: [1/2], global_step: {10 * n}, lr: 0.1, loss: 69.3, avg_reader_cost: 0.0{n % 3 + 1} s, "
+             f"avg_batch_cost: 0.1{80 + n % 3} s, avg_samples: 64.0, ips: 355.1 samples/s, eta: 0:32:33\n" for n in range(1, 20)))
+text("super_resolution.log",
+     "".join(f"2026-01-05 15:{n:02}:30,390 INFO: [x..][epoch:207, iter:  20,{n}00, lr:(1.000e-04,)] [eta: 1 day, 18:13:17, time (data): "
+             f"0.37{n % 3} (0.002)] l_pix: 3.1e-04\n" for n in range(1, 10)))
+
+# MLPerf: an epoch has more samples than its lines say, and the tool prints the time of a step.
+text("images_of_mlperf.log",
+     mlperf(0, "global_batch_size", "64") + mlperf(0, "train_samples", "40000") + mlperf(1, "run_start", "null") + "".join(
+         mlperf(1 + 600000 * e, "epoch_start", "null", f', "epoch_num": {e + 1}') +
+         "".join(f"2026-01-05 16:26:13,365 maskrcnn_benchmark.trainer INFO: eta: 4:58:35  iter: {20 * (90 * e + n)}  loss: 1.4 (2.3)  time: 0.31{n % 5} "
+                 "(0.4)  data: 0.0027 (0.0475)  lr: 0.004  max mem: 8472\n" for n in range(1, 91)) +
+         mlperf(560001 + 600000 * e, "epoch_stop", "null", f', "epoch_num": {e + 1}') for e in range(3)))
+# Epochs of one step each.
+text("steps_of_mlperf.log",
+     mlperf(0, "global_batch_size", "440") + mlperf(0, "opt_learning_rate_training_steps", "8103") + mlperf(0, "train_samples", "3565320") +
+     mlperf(1, "run_start", "null") + "".join(
+         mlperf(1 + 1927000 * e, "block_start", "null", f', "first_epoch_num": {1137 * e}, "epoch_count": 1137') +
+         mlperf(1927001 + 1927000 * e, "block_stop", "null", f', "first_epoch_num": {1137 * e}') for e in range(6)))
+
+# verl keeps lengths among its timers.
+text("lengths_of_verl.log",
+     "".join(f"step:{n} - actor/pg_loss:0.1 - timing_s/agent_loop/slowest/response_length:512 - timing_s/gen:2.5 - timing_s/step:9.{n % 3}\n"
+             for n in range(1, 12)))

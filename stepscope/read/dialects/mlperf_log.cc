@@ -24,6 +24,7 @@ struct MlperfState {
   std::optional<double> block_samples{};  // trained on when it began
   std::optional<double> block_length{};   // samples that it is to have
   std::optional<double> samples_per_s{};  // of the block
+  std::optional<double> seen{};           // samples trained on, as an accuracy in the block says
   std::optional<double> loss{};           // of the block
   std::optional<double> step{};           // number of the last line of a single step
   bool steps = false;                     // the block has lines of single steps
@@ -67,8 +68,12 @@ std::optional<double> samples_of_epochs(const JobLog& log, std::optional<double>
   constexpr double fewest_steps = 100;
   const auto batch = batch_of(log);
   if (!epochs || !batch || *epochs < 0) return std::nullopt;
-  if (*epochs >= *batch && *epochs == std::floor(*epochs)) return epochs;
   const auto samples = setting_number(log, "train_samples");
+  // Where the samples are those of the whole training, an epoch is a step.
+  const auto all_steps = setting_number(log, "opt_learning_rate_training_steps");
+  if (samples && all_steps && std::fabs(*samples - *all_steps * *batch) < *batch)
+    return *epochs * *batch;
+  if (*epochs >= *batch && *epochs == std::floor(*epochs)) return epochs;
   if (!samples || *samples < fewest_steps * *batch) return std::nullopt;
   return *epochs * *samples;
 }
@@ -91,10 +96,12 @@ LogRun& run_of(LogState& state) {
 
 void begin_block(const MlperfEvent& e, LogState& state) {
   MlperfState& m = mlperf_state(state);
-  if (const auto samples = samples_of(state.log, e)) m.block_samples = samples;
+  const auto samples = samples_of(state.log, e);
+  if (samples && *samples >= m.block_samples.value_or(0)) m.block_samples = samples;
   m.block = e.ms;
   m.block_length = samples_of_epochs(state.log, e.meta("epoch_count"));
   m.samples_per_s.reset();
+  m.seen.reset();
   m.loss.reset();
   m.steps = false;
 }
@@ -106,30 +113,56 @@ void begin_epoch(const MlperfEvent& e, LogState& state) {
   m.block_length = samples_of_epochs(state.log, 1);
 }
 
+// The samples of a block whose lines count epochs of `length` samples. Some submitters name another
+// number of samples than an epoch has: a printed rate that is far from it counts more.
+double trained_in(double seconds, double length, const MlperfState& m) {
+  constexpr double far = 1.5;
+  const double by_rate = m.samples_per_s.value_or(0) * seconds;
+  const double ratio = by_rate > 0 ? by_rate / length : 1;
+  return ratio > far || ratio < 1 / far ? by_rate : length;
+}
+
+// The steps of the block that ended, now that the samples before its end are known. `counted`: as
+// samples, not as epochs.
+void add_block(double samples, bool counted, const LogLine& line, LogState& state) {
+  MlperfState& m = mlperf_state(state);
+  const auto batch = batch_of(state.log);
+  const double begin = m.block_samples.value_or(0);
+  const double seconds = m.untold_s.value_or(0);
+  if (samples <= begin || !batch || seconds <= 0) return;
+  m.untold_s.reset();
+  const double steps = (samples - begin) / *batch;
+  m.block_samples = samples;
+  m.numbered = true;
+  if (m.steps || steps < 0.5) return;
+  LogRecord& record = state.add(mlperf_log.tool, line);
+  record.of_block = !counted;
+  record.iteration = static_cast<std::int64_t>(std::llround(std::min(samples / *batch, 1e15)));
+  record.wall_ns = seconds * 1e9 / steps;
+  record.batch = *batch;
+  record.samples_per_s = m.samples_per_s;
+  if (!m.samples_per_s && counted) record.samples_per_s = *batch * steps / seconds;
+  if (m.loss) set_loss(record, m.loss);
+}
+
 // Ends the block of training that is open, and reports its steps if it had no lines of single
 // steps.
 void end_block(const MlperfEvent& e, const LogLine& line, LogState& state) {
   MlperfState& m = mlperf_state(state);
   if (!m.block) return;
-  const auto batch = batch_of(state.log);
   const double begin = m.block_samples.value_or(0);
   auto samples = samples_of(state.log, e);
-  if ((!samples || *samples <= begin) && m.block_length) samples = begin + *m.block_length;
+  if (!samples) samples = m.seen;
   const double seconds = (e.ms - *m.block) / 1e3;
+  const bool counted = e.meta("samples_count") || m.seen;
+  if (!counted) {
+    const auto length =
+        samples && *samples > begin ? std::optional(*samples - begin) : m.block_length;
+    if (length) samples = begin + trained_in(seconds, *length, m);
+  }
   m.block.reset();
   m.untold_s = seconds;
-  if (!samples || *samples <= begin || !batch || seconds <= 0) return;
-  m.untold_s.reset();
-  const double steps = (*samples - begin) / *batch;
-  m.block_samples = samples;
-  m.numbered = true;
-  if (m.steps || steps < 0.5) return;
-  LogRecord& record = state.add(mlperf_log.tool, line);
-  record.iteration = static_cast<std::int64_t>(std::llround(std::min(*samples / *batch, 1e15)));
-  record.wall_ns = seconds * 1e9 / steps;
-  record.batch = *batch;
-  record.samples_per_s = m.samples_per_s.value_or(*batch * steps / seconds);
-  if (m.loss) set_loss(record, m.loss);
+  if (samples) add_block(*samples, counted, line, state);
 }
 
 // The step that a line of a single step is of: samples over the batch where the line gives samples,
@@ -171,6 +204,7 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
     m.told += std::round(std::clamp(*m.untold_s * *rate / *batch, 1.0, 1e9));
     m.untold_s.reset();
     LogRecord& record = state.add(mlperf_log.tool, line);
+    record.of_block = true;
     if (!m.numbered) record.iteration = static_cast<std::int64_t>(m.told);
     record.wall_ns = *batch / *rate * 1e9;
     record.batch = *batch;
@@ -241,21 +275,27 @@ void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
     LogRun& run = run_of(state);
     if (!run.first_accuracy) run.first_accuracy = accuracy;
     run.last_accuracy = accuracy;
-    run.last_samples = samples_of(state.log, e);
+    const auto samples = samples_of(state.log, e);
+    if (m.block) m.seen = samples;
+    if (m.untold_s && samples) add_block(*samples, true, line, state);
+    // Some count blocks here, and epochs elsewhere.
+    const bool behind = samples && m.block_samples && *samples < *m.block_samples / 2;
+    run.last_samples = behind ? std::nullopt : samples;
   }
 }
 
 // Values that are settings of the job, under the names of Megatron's arguments where it has one.
 void take_setting(const MlperfEvent& e, LogState& state) {
-  constexpr std::array<std::string_view, 9> keys = {"global_batch_size",
-                                                    "max_sequence_length",
-                                                    "gradient_accumulation_steps",
-                                                    "train_samples",
-                                                    "seed",
-                                                    "submission_benchmark",
-                                                    "submission_org",
-                                                    "submission_platform",
-                                                    "submission_division"};
+  constexpr std::array<std::string_view, 10> keys = {"global_batch_size",
+                                                     "max_sequence_length",
+                                                     "gradient_accumulation_steps",
+                                                     "opt_learning_rate_training_steps",
+                                                     "train_samples",
+                                                     "seed",
+                                                     "submission_benchmark",
+                                                     "submission_org",
+                                                     "submission_platform",
+                                                     "submission_division"};
   if (e.value == nullptr || std::ranges::find(keys, e.key) == keys.end()) return;
   const std::string name(e.key == "max_sequence_length" ? "seq_length" : e.key);
   if (e.value->kind == JsonValue::Kind::text)
@@ -273,7 +313,8 @@ bool take_mlperf(const LogLine& line, LogState& state) {
   const auto json = parse_json(text.substr(0, end + 1), "");
   if (!json || json->kind != JsonValue::Kind::object) return state.note("records_cut"), false;
   const JsonValue* key = json->find("key");
-  const auto ms = json_number(json->find("time_ms"));
+  auto ms = json_number(json->find("time_ms"));
+  if (const auto s = json_number(json->find("time_s")); s && !ms) ms = *s * 1e3;  // of 2020
   if (key == nullptr || key->kind != JsonValue::Kind::text || !ms)
     return state.note("fields_not_understood"), false;
   const JsonValue* metadata = json->find("metadata");
@@ -292,6 +333,9 @@ bool take_mlperf(const LogLine& line, LogState& state) {
     begin_epoch(e, state);
   } else if (e.key == "block_stop" || e.key == "epoch_stop") {
     end_block(e, line, state);
+  } else if (e.key == "throughput") {
+    if (const auto rate = json_number(e.value); rate && *rate > 0)
+      mlperf_state(state).samples_per_s = rate;
   } else if (e.key == "train_loss") {
     take_loss(e, json_number(e.value), line, state);
   } else {

@@ -152,6 +152,65 @@ TEST(MlperfLog, LossesWithSamplesDivideABlock) {
   EXPECT_DOUBLE_EQ(steps.steps[3].wall_ns, 0.5e9);
 }
 
+TEST(MlperfLog, EpochsOfAWholeTrainingAreSteps) {
+  const std::string begin = event(0, "global_batch_size", "440") +
+                            event(0, "opt_learning_rate_training_steps", "8103") +
+                            event(0, "train_samples", "3565320") + event(1000, "run_start", "null");
+  const JobLog log = mlperf_job_log(
+      begin + event(1000, "block_start", "null", R"("first_epoch_num": 0, "epoch_count": 1137)") +
+      event(1138000, "block_stop", "null", R"("first_epoch_num": 0)") +
+      event(1138000, "block_start", "null", R"("first_epoch_num": 1137, "epoch_count": 1137)") +
+      event(2275000, "block_stop", "null", R"("first_epoch_num": 1137)") +
+      event(2275000, "eval_start", "null", R"("epoch_num": 2)") +
+      event(2276000, "eval_stop", "null", R"("epoch_num": 2)") +
+      event(2276000, "eval_accuracy", "0.71", R"("epoch_num": 2)"));
+  const LogSteps steps = steps_of(log);
+  ASSERT_EQ(steps.steps.size(), 2U);
+  EXPECT_EQ(steps.steps[1].steps, 1137);
+  EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 1e9);
+  ASSERT_TRUE(log.run);
+  EXPECT_FALSE(log.run->last_samples) << "it counts blocks";
+  EXPECT_FALSE(log.records[0].samples_per_s) << "no line prints a rate";
+}
+
+TEST(MlperfLog, APrintedRateGoesBeforeTheLengthOfAnEpoch) {
+  const JobLog log = mlperf_job_log(
+      event(0, "global_batch_size", "100") + event(0, "train_samples", "40000") +
+      event(0, "run_start", "null") + event(0, "epoch_start", "null", R"("epoch_num": 1)") +
+      event(90000, "throughput", "1200") +
+      event(100000, "epoch_stop", "null", R"("epoch_num": 1)"));
+  const LogSteps steps = steps_of(log);
+  ASSERT_EQ(steps.steps.size(), 1U);
+  EXPECT_EQ(steps.steps[0].iteration, 1200);
+  EXPECT_NEAR(steps.steps[0].wall_ns, 1e9 / 12, 1);
+}
+
+TEST(MlperfLog, TheAccuracyBehindABlockTellsItsSamples) {
+  const JobLog log =
+      mlperf_job_log(event(0, "global_batch_size", "100") + event(0, "run_start", "null") +
+                     event(0, "block_start", "null") + event(10000, "block_stop", "null") +
+                     event(11000, "eval_accuracy", "0.5", R"("epoch_num": 2000)") +
+                     event(11000, "block_start", "null") + event(22000, "block_stop", "null") +
+                     event(23000, "eval_accuracy", "0.6", R"("epoch_num": 4000)"));
+  const LogSteps steps = steps_of(log);
+  ASSERT_EQ(steps.steps.size(), 2U);
+  EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 0.5e9);
+  EXPECT_DOUBLE_EQ(steps.steps[1].wall_ns, 0.55e9);
+}
+
+TEST(MlperfLog, PrintedTimesGoBeforeThoseOfBlocks) {
+  const JobLog log = mlperf_job_log(
+      event(0, "global_batch_size", "100") + event(0, "train_samples", "40000") +
+      event(0, "run_start", "null") + event(0, "epoch_start", "null", R"("epoch_num": 1)") +
+      "[HCTR][INFO]: Iter: 1000 Time(1000 iters): 50.0s Loss: 0.13 lr:9.0\n" +
+      "[HCTR][INFO]: Iter: 2000 Time(1000 iters): 51.0s Loss: 0.12 lr:9.0\n" +
+      event(100000, "epoch_stop", "null", R"("epoch_num": 1)"));
+  const LogSteps steps = steps_of(log);
+  ASSERT_EQ(steps.steps.size(), 2U);
+  EXPECT_EQ(steps.tool->name, "hugectr");
+  EXPECT_DOUBLE_EQ(steps.steps[1].wall_ns, 0.051e9);
+}
+
 TEST(MlperfLog, ASecondRunIsAnotherLaunch) {
   const std::string block = event(3000, "block_start", "null", R"("samples_count": 0)") +
                             event(13000, "block_stop", "null", R"("samples_count": 160)");

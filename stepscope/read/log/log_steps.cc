@@ -245,9 +245,30 @@ LogSteps profiled_steps(const JobLog& log) {
 
 }  // namespace
 
+namespace {
+
+// Whether no time is that of a known number of steps.
+bool of_blocks(const JobLog& log, const LogSteps& steps) {
+  return std::ranges::all_of(steps.steps, [&](const LogStep& step) {
+    return step.record < log.records.size() && log.records[step.record].of_block;
+  });
+}
+
+}  // namespace
+
 LogSteps steps_of(const JobLog& log) {
-  for (const LogDialect* dialect : log_dialects())
-    if (LogSteps steps = timed_steps(log, *dialect); !steps.steps.empty()) return steps;
+  LogSteps of_block;  // used if no tool prints as many times of steps
+  for (const LogDialect* dialect : log_dialects()) {
+    LogSteps steps = timed_steps(log, *dialect);
+    if (steps.steps.empty()) continue;
+    if (of_block.steps.empty() && of_blocks(log, steps)) {
+      of_block = std::move(steps);
+      continue;
+    }
+    const bool more = dialect->is_tool && steps.steps.size() >= of_block.steps.size();
+    if (of_block.steps.empty() || more) return steps;
+  }
+  if (!of_block.steps.empty()) return of_block;
   for (const LogDialect* dialect : log_dialects()) {
     LogSteps steps = place_steps(log, *dialect, StepsBy::rates,
                                  "1 / tokens/s of a device, the time of a token", any_record);
