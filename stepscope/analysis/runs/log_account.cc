@@ -2,6 +2,7 @@
 #include "stepscope/analysis/runs/log_account.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <span>
@@ -164,8 +165,22 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
   }
 }
 
+// Whether losses rise in the end. Those of a policy are about 0, may have any sign and say nothing.
+bool rises(std::span<const double> losses) {
+  constexpr std::size_t fewest = 4;
+  constexpr double least = 0.1;
+  if (losses.size() < fewest || std::ranges::any_of(losses, [](double l) { return l <= 0; }))
+    return false;
+  const std::size_t quarter = losses.size() / 4;
+  const auto level = [&](std::size_t n) { return *median(losses.subspan(n * quarter, quarter)); };
+  const double before = std::min({level(0), level(1), level(2)});
+  const double factor = quarter < 2 ? 4 : quarter < 8 ? 2 : 1.3;  // few losses differ by chance
+  return before >= least && *median(losses.last(quarter)) >= factor * before;
+}
+
 void take_loss(const JobLog& log, bool by_epoch, LogAccount& a) {
   LogLoss loss;
+  std::vector<double> losses;
   bool any = false;
   for (const LogRecord& r : log.records) {
     a.skipped += r.skipped;
@@ -176,6 +191,7 @@ void take_loss(const JobLog& log, bool by_epoch, LogAccount& a) {
     }
     loss.not_finite += r.not_finite;
     if (!r.loss || !std::isfinite(*r.loss)) continue;
+    losses.push_back(*r.loss);
     if (!any) loss.first = loss.least = *r.loss;
     loss.last = *r.loss;
     if (!any || *r.loss < loss.least) {
@@ -186,6 +202,7 @@ void take_loss(const JobLog& log, bool by_epoch, LogAccount& a) {
     any = true;
   }
   loss.finite = any;
+  loss.rises = rises(losses);
   if (any || loss.not_finite > 0) a.loss = loss;
 }
 
@@ -360,8 +377,20 @@ std::string step_name(std::int64_t iteration, std::int32_t epoch) {
          (epoch < 0 ? "" : " of epoch " + std::to_string(epoch));
 }
 
+namespace {
+
+// "21st", "12th".
+std::string ordinal(std::size_t n) {
+  constexpr std::array<const char*, 4> ends = {"th", "st", "nd", "rd"};
+  const bool teen = n / 10 % 10 == 1;
+  return std::to_string(n) + ends[!teen && n % 10 < ends.size() ? n % 10 : 0];
+}
+
+}  // namespace
+
 std::string step_place(const JobLog& log, const LogSteps& steps, std::size_t at) {
   const LogStep& step = steps.steps[at];
+  if (step.iteration < 0) return "the " + ordinal(at + 1) + (step.steps > 1 ? " mean" : " step");
   if (steps.by_epoch && step.record < log.records.size() && log.records[step.record].epoch >= 0)
     return step_name(step.iteration, log.records[step.record].epoch);
   const auto part = std::count_if(

@@ -42,6 +42,7 @@ struct LogChange {
 
 struct LogLoss {
   bool finite = false;  // some step has a finite one; else the next four say nothing
+  bool rises = false;   // its last quarter is above one before, beyond chance
   double first = 0;
   double last = 0;
   double least = 0;
@@ -123,7 +124,7 @@ struct LogAccount {
 // "step 12", "step 12 of epoch 2", "an unnumbered step".
 [[nodiscard]] std::string step_name(std::int64_t iteration, std::int32_t epoch = -1);
 // The same of the step at an index, with its epoch where each epoch counts its own, or "step 12 of
-// part 2" where the numbers went back before.
+// part 2" where the numbers went back before. A step without a number is "the 21st step" of the log.
 [[nodiscard]] std::string step_place(const JobLog& log, const LogSteps& steps, std::size_t at);
 // Percentage by which the last step takes longer than the first.
 [[nodiscard]] double percent_longer(const Drift& drift);

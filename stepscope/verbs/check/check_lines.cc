@@ -126,12 +126,13 @@ void add_log_lines(const LogFacts& of, std::vector<CheckLine>& lines) {
   const auto& loss = of.account.loss;
   if (!loss) return;
   const bool finite = loss->not_finite == 0;
+  const auto digits = [](double l) { return fmt::format("{:.4g}", l); };
   lines.push_back(
       {.name = "loss",
-       .status = good_if(finite),
+       .status = good_if(finite && !loss->rises),
        .value = std::nullopt,
-       .sentence = finite ? msg::loss_falls(fmt::format("{:.4g}", loss->first),
-                                            fmt::format("{:.4g}", loss->last))
+       .sentence = finite ? msg::loss_goes(digits(loss->first), digits(loss->last),
+                                           value_if(loss->rises, digits(loss->least)))
                           : msg::not_finite_from(
                                 step_name(loss->first_not_finite, loss->first_not_finite_epoch),
                                 loss->not_finite)});
