@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "stepscope/read/log/log_dialect.h"
@@ -50,6 +51,7 @@ bool take_old_fairseq(const LogLine& line, LogState& state) {
   const std::string_view before = trimmed(text.substr(0, of));
   LogRecord& record = state.add(fairseq_log.tool, line);
   record.iteration = clean_integer(before.substr(before.find_last_of(" :") + 1)).value_or(-1);
+  record.epoch = epoch_of_line(text);
   record.wall_ns = *words / *rate * 1e9;
   record.tokens_per_s = *rate;
   set_loss(record, clean_number_behind(text, "loss="));
@@ -72,7 +74,12 @@ LogSteps fairseq_steps(const JobLog& log) {
   constexpr double exact = 20e9;  // between two lines: 5 % of error at most
   constexpr double contradiction = 1.2;
   LogSteps by_wall = place_steps(log, fairseq_log, StepsBy::elapsed, "differences of wall", any);
-  LogSteps by_ups = place_steps(log, fairseq_log, StepsBy::lines, "1 / ups", any);
+  // Only lines of the old versions count anew in each epoch.
+  const bool old = std::ranges::any_of(
+      log.records, [](const LogRecord& r) { return r.tool == &fairseq_log.tool && r.epoch >= 0; });
+  LogSteps by_ups =
+      place_steps(log, fairseq_log, StepsBy::lines,
+                  old ? "wpb / wps, the mean since the begin of its epoch" : "1 / ups", any);
   if (by_wall.steps.empty()) return by_ups;
   const double lines = static_cast<double>(by_wall.steps.size());
   const double wall = sum_of(by_wall);
