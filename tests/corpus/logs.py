@@ -319,3 +319,11 @@ text("steps_of_mlperf.log",
 text("lengths_of_verl.log",
      "".join(f"step:{n} - actor/pg_loss:0.1 - timing_s/agent_loop/slowest/response_length:512 - timing_s/gen:2.5 - timing_s/step:9.{n % 3}\n"
              for n in range(1, 12)))
+
+# A loss that falls and rises again, and fairseq before 0.6, which counts in each epoch anew.
+text("rising_loss.log", "".join(f"iter {n}: loss {12.4 - n / 40 if n < 40 else 11.4 + (n - 40) / 8:.4f}, time 12{n % 3}.00ms\n" for n in range(100)))
+text("epochs_of_fairseq.log", "".join(f"| epoch {9 + n // 4:03}:   {1000 * (n % 4 + 1)} / 4223 loss=1.27 (1.50), wps=962, wpb=90{n % 4}, bsz=20\n" for n in range(10)))
+
+# A level that changes in the middle, with slow steps before it.
+text("slow_steps_of_a_level.log",
+     "".join(f"step_time_ms={(200.0 if n % 50 == 24 else 100.0 if n < 200 else 150.0) + n * 7 % 5 / 10:.1f}\n" for n in range(400)))

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <compare>
 #include <memory>
+#include <tuple>
 
 #include "stepscope/stats/false_discovery.h"
 #include "stepscope/stats/hampel.h"
@@ -86,37 +87,76 @@ constexpr const char* unknown = "unknown";
 constexpr const char* faster_unknown = "unknown and faster";
 constexpr std::size_t of_unusual = 4;  // more than one in four without a cause are no outliers
 
+// The steps of a launch between two changes of its level, or all of them, and which are usual.
+struct Level {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  double low = 0;
+  double high = 0;
+  double median_ns = 0;
+};
+
+std::vector<Level> levels_of(const LaunchSteps& launch, const ComparedLaunch& described,
+                             const Level& of_arm) {
+  std::vector<std::size_t> cuts = {described.warm_up};
+  for (const ChangePoint& c : described.changes) cuts.push_back(c.at);
+  cuts.push_back(launch.wall_ns.size());
+  std::vector<Level> levels;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    Level level = of_arm;
+    level.from = cuts[i];
+    level.to = cuts[i + 1];
+    const Series times = Series(launch.wall_ns).subspan(level.from, level.to - level.from);
+    const auto usual = cuts.size() > 2 ? usual_interval(times) : std::nullopt;
+    if (usual) {
+      std::tie(level.low, level.high) = *usual;
+      level.median_ns = *median(times);
+    }
+    levels.push_back(level);
+  }
+  return levels;
+}
+
 std::vector<OutlierGroup> find_outliers(std::span<const LaunchSteps> launches,
                                         const ComparedArm& arm, std::span<const double> all) {
   const auto usual = usual_interval(all);
   std::vector<OutlierGroup> groups;
   if (!usual) return groups;
-  const auto [low, high] = *usual;
-  std::map<std::string, std::vector<Outlier>> by_cause;
+  const Level of_arm{.low = usual->first, .high = usual->second, .median_ns = arm.median_ns};
+  struct Found {
+    std::vector<Outlier> steps{};
+    double extra_ns = 0;
+  };
+  std::map<std::string, Found> by_cause;
   std::int64_t base = 0;
   for (std::size_t l = 0; l < launches.size(); ++l) {
     const LaunchSteps& launch = launches[l];
-    for (std::size_t s = arm.launches[l].warm_up; s < launch.wall_ns.size(); ++s) {
-      const double ns = launch.wall_ns[s];
-      if (ns >= low && ns <= high) continue;
-      std::string cause = s < launch.causes.size() ? launch.causes[s] : std::string();
-      if (cause.empty()) cause = grown_part(launch, s, ns - arm.median_ns);
-      if (cause.empty()) cause = ns < low ? faster_unknown : unknown;
-      const auto number =
-          s < launch.numbers.size() ? launch.numbers[s] : static_cast<std::int64_t>(s);
-      by_cause[cause].push_back({base + number, ns});
-    }
+    for (const Level& level : levels_of(launch, arm.launches[l], of_arm))
+      for (std::size_t s = level.from; s < level.to; ++s) {
+        const double ns = launch.wall_ns[s];
+        if (ns >= level.low && ns <= level.high) continue;
+        const double extra = ns - level.median_ns;
+        std::string cause = s < launch.causes.size() ? launch.causes[s] : std::string();
+        if (cause.empty()) cause = grown_part(launch, s, extra);
+        if (cause.empty()) cause = ns < level.low ? faster_unknown : unknown;
+        const auto number =
+            s < launch.numbers.size() ? launch.numbers[s] : static_cast<std::int64_t>(s);
+        Found& found = by_cause[cause];
+        found.steps.push_back({base + number, ns});
+        found.extra_ns += extra;
+      }
     base += std::ssize(launch.wall_ns);
   }
-  for (const auto& [cause, steps] : by_cause) {
+  for (const auto& [cause, found] : by_cause) {
     const bool told = cause != unknown && cause != faster_unknown;
-    if (!told && of_unusual * steps.size() > all.size()) continue;
+    if (!told && of_unusual * found.steps.size() > all.size()) continue;
     std::vector<double> times;
-    for (const Outlier& o : steps) times.push_back(o.ns);
-    OutlierGroup group{.cause = cause, .count = steps.size(), .median_ns = *median(times)};
-    for (const double ns : times) group.extra_ns += ns - arm.median_ns;
-    group.every = period(steps);
-    groups.push_back(std::move(group));
+    for (const Outlier& o : found.steps) times.push_back(o.ns);
+    groups.push_back({.cause = cause,
+                      .count = found.steps.size(),
+                      .median_ns = *median(times),
+                      .extra_ns = found.extra_ns,
+                      .every = period(found.steps)});
   }
   std::ranges::stable_sort(groups, std::greater<>(), &OutlierGroup::extra_ns);
   return groups;

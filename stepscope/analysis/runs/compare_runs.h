@@ -37,14 +37,15 @@ struct CompareOptions {
 };
 
 // Outlier steps (usual_interval() of stats/hampel.h) by their cause: the cause in the input, else
-// the part of the step that grew most, else "unknown", or "unknown and faster". More than a quarter
-// of all steps without a cause are a level of their own, and no outliers. Outliers stay in the
+// the part of the step that grew most, else "unknown", or "unknown and faster". Steps before and
+// behind a change of their launch's level have the limits of their own level. More than a quarter of
+// all steps without a cause are a level of their own, and no outliers. Outliers stay in the
 // comparison.
 struct OutlierGroup {
   std::string cause;
   std::size_t count = 0;
   double median_ns = 0;
-  double extra_ns = 0;  // beyond the arm's median, summed
+  double extra_ns = 0;  // beyond the median of their level, summed
   std::optional<std::size_t>
       every{};  // number of steps between two of them, if it is always the same (3 or more)
 };

@@ -257,7 +257,7 @@ bool of_blocks(const JobLog& log, const LogSteps& steps) {
 }  // namespace
 
 LogSteps steps_of(const JobLog& log) {
-  LogSteps of_block;  // used if no tool prints as many times of steps
+  LogSteps of_block;  // used if no other tool prints more times
   for (const LogDialect* dialect : log_dialects()) {
     LogSteps steps = timed_steps(log, *dialect);
     if (steps.steps.empty()) continue;
