@@ -84,7 +84,7 @@ struct LogRecord {
   bool evaluated = false;       // since the previous record
   bool saved = false;           // a checkpoint was saved since the previous record
   bool unit_assumed = false;    // the line names no unit of its time
-  bool of_block = false;        // how many steps the time is of follows from another figure
+  bool of_block = false;        // the mean of a block of steps, which no line prints
   std::int32_t rank = -1;       // rank in the line; -1: none
   std::int32_t launch = 0;      // number of job starts in the log before this record
   std::int32_t skipped = 0;     // steps that were not applied

@@ -24,6 +24,7 @@ struct MlperfState {
   std::optional<double> block_samples{};  // trained on when it began
   std::optional<double> block_length{};   // samples that it is to have
   std::optional<double> samples_per_s{};  // of the block
+  double last_epoch = 0;                  // of the block, as its begin says
   std::optional<double> seen{};           // samples trained on, as an accuracy in the block says
   std::optional<double> loss{};           // of the block
   std::optional<double> step{};           // number of the last line of a single step
@@ -100,6 +101,7 @@ void begin_block(const MlperfEvent& e, LogState& state) {
   if (samples && *samples >= m.block_samples.value_or(0)) m.block_samples = samples;
   m.block = e.ms;
   m.block_length = samples_of_epochs(state.log, e.meta("epoch_count"));
+  m.last_epoch = e.meta("first_epoch_num").value_or(0) + e.meta("epoch_count").value_or(0);
   m.samples_per_s.reset();
   m.seen.reset();
   m.loss.reset();
@@ -136,7 +138,7 @@ void add_block(double samples, bool counted, const LogLine& line, LogState& stat
   m.numbered = true;
   if (m.steps || steps < 0.5) return;
   LogRecord& record = state.add(mlperf_log.tool, line);
-  record.of_block = !counted;
+  record.of_block = true;
   record.iteration = static_cast<std::int64_t>(std::llround(std::min(samples / *batch, 1e15)));
   record.wall_ns = seconds * 1e9 / steps;
   record.batch = *batch;
@@ -226,6 +228,18 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
   m.steps = m.numbered = true;
 }
 
+// An accuracy in a block or behind it may tell the samples until then, as a number of epochs that
+// is none: it grows by several batches.
+void take_seen(std::optional<double> samples, const LogLine& line, LogState& state) {
+  constexpr double fewest_steps = 10;
+  MlperfState& m = mlperf_state(state);
+  const auto batch = batch_of(state.log);
+  if (!samples || !batch || *samples < m.block_samples.value_or(0) + fewest_steps * *batch) return;
+  if (*samples <= m.last_epoch) return;
+  if (m.block) m.seen = samples;
+  if (m.untold_s) add_block(*samples, true, line, state);
+}
+
 void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
   MlperfState& m = mlperf_state(state);
   const auto since = [&](std::optional<double> begin) {
@@ -276,8 +290,7 @@ void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
     if (!run.first_accuracy) run.first_accuracy = accuracy;
     run.last_accuracy = accuracy;
     const auto samples = samples_of(state.log, e);
-    if (m.block) m.seen = samples;
-    if (m.untold_s && samples) add_block(*samples, true, line, state);
+    take_seen(samples, line, state);
     // Some count blocks here, and epochs elsewhere.
     const bool behind = samples && m.block_samples && *samples < *m.block_samples / 2;
     run.last_samples = behind ? std::nullopt : samples;

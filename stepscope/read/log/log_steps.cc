@@ -174,6 +174,11 @@ class StepPlacing {
         most = count;
         usual = steps;
       }
+    // A block alone has all steps up to its end.
+    const bool alone = counts.empty() && placed_.size() == 1 &&
+                       log_.records[placed_.front().step.record].of_block &&
+                       placed_.front().step.iteration > 0;
+    if (alone) usual = placed_.front().step.iteration;
     for (PlacedStep& p : placed_)
       if (p.step.steps == 0)
         p.step.steps = p.step.iteration > 0 ? std::min(usual, p.step.iteration) : usual;
@@ -247,7 +252,7 @@ LogSteps profiled_steps(const JobLog& log) {
 
 namespace {
 
-// Whether no time is that of a known number of steps.
+// Whether no line prints the time of a step.
 bool of_blocks(const JobLog& log, const LogSteps& steps) {
   return std::ranges::all_of(steps.steps, [&](const LogStep& step) {
     return step.record < log.records.size() && log.records[step.record].of_block;
