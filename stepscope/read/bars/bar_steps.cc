@@ -163,26 +163,44 @@ std::vector<LogStep> windows_of(const JobLog& log, const OneBar& bar) {
   return steps;
 }
 
+// How exact the elapsed times of bars are: whole seconds, cut off. Newer versions of Ultralytics
+// round those of less than a minute to tenths.
+struct BarClock {
+  bool tenths = false;
+
+  [[nodiscard]] bool in_tenths(double elapsed_s) const { return tenths && elapsed_s < 60; }
+  [[nodiscard]] double error_s(double elapsed_s) const { return in_tenths(elapsed_s) ? 0.05 : 0.5; }
+  [[nodiscard]] double middle_s(double elapsed_s) const {
+    return in_tenths(elapsed_s) ? elapsed_s : elapsed_s + 0.5;
+  }
+};
+
+BarClock clock_of(const JobLog& log, std::span<const std::size_t> lines) {
+  return {std::ranges::any_of(
+      lines, [&](std::size_t i) { return std::fmod(*log.records[i].elapsed_s, 1) != 0; })};
+}
+
 // The mean that a closed bar prints; absent if its rate does not give its time.
-std::optional<LogStep> mean_of_closed(const JobLog& log, const OneBar& bar) {
+std::optional<LogStep> mean_of_closed(const JobLog& log, const OneBar& bar, BarClock clock) {
   const std::size_t record = bar.lines.back();
   const LogRecord& r = log.records[record];
   if (!is_complete(bar, r) || r.iteration != r.of_steps) return std::nullopt;
   const auto count = static_cast<double>(r.of_steps);
   LogStep step{.iteration = r.iteration, .steps = r.of_steps, .record = record, .cause = {}};
-  constexpr double whole_seconds = 0.5;  // their error on either side of the half
-  const double error = whole_seconds / std::max(*r.elapsed_s, whole_seconds);
+  const double error_s = clock.error_s(*r.elapsed_s);
+  const double middle_s = clock.middle_s(*r.elapsed_s);
+  const double error = error_s / std::max(*r.elapsed_s, error_s);
   if (r.wall_ns) {
     const double wall_s = *r.wall_ns / giga;
     const double rate_error = 0.005 / std::max(wall_s, 1 / wall_s);  // it has two decimals
-    const double off_s = std::fabs(count * wall_s - *r.elapsed_s - whole_seconds);
-    if (off_s > whole_seconds + count * wall_s * rate_error) return std::nullopt;
+    const double off_s = std::fabs(count * wall_s - middle_s);
+    if (off_s > error_s + count * wall_s * rate_error) return std::nullopt;
     step.wall_ns = *r.wall_ns;
     if (rate_error <= error) return step;
   }
   constexpr double most_error = 0.05;
   if (error > most_error) return std::nullopt;
-  step.wall_ns = (*r.elapsed_s + whole_seconds) * giga / count;
+  step.wall_ns = middle_s * giga / count;
   return step;
 }
 
@@ -298,13 +316,16 @@ bool is_bar_line(const LogRecord& record) { return record.of_steps > 0; }
 LogSteps steps_between_lines(const JobLog& log, const LogDialect& dialect,
                              bool (*wanted)(const LogRecord&)) {
   const std::vector<std::size_t> lines = bar_lines(log, dialect, wanted);
+  const BarClock clock = clock_of(log, lines);
   BarSteps placed(dialect);
   bool closed_only = true;
-  for (const OneBar& bar : bars_of(log, lines)) {
+  const std::vector<OneBar> bars = bars_of(log, lines);
+  if (bars.size() == 1 && bars.front().longest_s < 1) return {};  // no training of a second
+  for (const OneBar& bar : bars) {
     std::vector<LogStep> steps = windows_of(log, bar);
     closed_only = closed_only && steps.empty();
     if (steps.empty())
-      for (auto mean : {mean_of_closed(log, bar), mean_so_far(log, bar)})
+      for (auto mean : {mean_of_closed(log, bar, clock), mean_so_far(log, bar)})
         if (mean && steps.empty()) steps.push_back(*std::move(mean));
     placed.put(bar, std::move(steps));
   }
@@ -320,12 +341,14 @@ LogSteps steps_of_bars(const JobLog& log, const LogDialect& dialect) {
   LogSteps timed = steps_between_lines(log, dialect, wanted);
   if (!timed.steps.empty()) return timed;
   const std::vector<std::size_t> lines = bar_lines(log, dialect, wanted);
+  const std::vector<OneBar> bars = bars_of(log, lines);
+  if (bars.size() == 1 && bars.front().longest_s < 1) return {};
   const bool settled = std::ranges::any_of(lines, [&](std::size_t i) {
     const LogRecord& r = log.records[i];
     return r.wall_ns && r.iteration >= first_step_weighs;
   });
   BarSteps placed(dialect);
-  for (const OneBar& bar : bars_of(log, lines))
+  for (const OneBar& bar : bars)
     placed.put(bar, moving_means(log, bar, settled ? first_step_weighs : 0));
   LogSteps out =
       placed.finish("the moving mean of", settled ? "" : ", in which its first step still weighs");

@@ -102,6 +102,17 @@ TEST(BarSteps, BarsWithoutAnEpochNameNoSteps) {
   EXPECT_EQ(steps.launches.size(), 1U);
 }
 
+TEST(BarSteps, TenthsOfASecondAreExact) {
+  const LogSteps steps = bar_steps_in(
+      "   12/300  3.87G  3.63  5.712  4.189  176  640: 100% ━━━━━━━━━━━━ 8/8 3.1it/s 2.6s\n"
+      "   13/300  3.87G  3.62  5.677  4.18  251  640: 100% ━━━━━━━━━━━━ 8/8 4.5it/s 1.8s\n");
+  EXPECT_EQ(milliseconds(steps), (Counts{325, 225}));
+}
+
+TEST(BarSteps, ABarOfNoSecondIsNoTraining) {
+  EXPECT_TRUE(bar_steps_in("100%|##| 100/100 [00:00<00:00, 555.32it/s]\n").steps.empty());
+}
+
 TEST(BarSteps, MixedBarsAreNoLaunches) {
   const LogSteps steps = bar_steps_in(
       "| epoch 001:   0%| | 39/11265 [01:55<9:15:41,  2.97s/it, loss=0.100]\n"
