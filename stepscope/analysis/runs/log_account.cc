@@ -165,7 +165,7 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
   }
 }
 
-// Whether losses rise in the end. Those of a policy are about 0, may have any sign and say nothing.
+// Whether losses rise in the end. Losses of a policy are about 0, have any sign and say nothing.
 bool rises(std::span<const double> losses) {
   constexpr std::size_t fewest = 4;
   constexpr double least = 0.1;

@@ -237,6 +237,12 @@ Error no_step(const JobLog& log, std::string_view path, const std::optional<Patt
       "; or lines with step_time_ms=…, one number a line, a CSV with a column such as "
       "step_time_ms, what stepscope train --json writes, or --log-pattern for lines of another "
       "program";
+  if (log.run)  // its rates and blocks are of no known number of steps
+    return {.what = "has events of MLPerf's logging, which tell no number of steps",
+            .file = std::string(path),
+            .hint = offer ? in_words(*offer)
+                          : "give all that the job printed, or name the lines of its steps with "
+                            "--log-pattern"};
   const std::string bars = other_bars(log);
   return {.what = bars.empty()
                       ? "names no step time"
@@ -433,6 +439,18 @@ Result<JobLog> read_job_log(const std::string& path, const StepReading& reading,
   return no_step(*log, path, source ? offer_pattern(**source) : std::nullopt);
 }
 
+namespace {
+
+// Whether the file is a trainer_state.json.
+bool is_state_file(const std::string& path) {
+  const auto source = open_source(path);
+  std::array<char, 4096> head{};
+  const auto got = source ? (*source)->read(head) : Result<std::size_t>(0);
+  return got && is_trainer_state({head.data(), *got});
+}
+
+}  // namespace
+
 Error no_step_time(const JobLog& log, const std::string& path) {
   Error error{.what = "reports on a job and tells no step time",
               .file = path,
@@ -443,9 +461,12 @@ Error no_step_time(const JobLog& log, const std::string& path) {
   const auto trainer = std::ranges::find(log.tools, &hugging_face_log.tool, &LogToolLines::tool);
   if (trainer != log.tools.end() && trainer->lines > 0)
     error.hint =
-        "the Trainer's lines tell no time of a step: keep standard error, where its progress bar "
-        "stands, or "
-        "give trainer_state.json of the finished run (docs/reference/inputs.md)";
+        is_state_file(path)
+            ? "its last row has the time of the run only if the run ended: give that file, or "
+              "standard error of the run, where its progress bar stands (docs/reference/inputs.md)"
+            : "the Trainer's lines tell no time of a step: keep standard error, where its progress "
+              "bar stands, or give trainer_state.json of the finished run "
+              "(docs/reference/inputs.md)";
   return error;
 }
 
