@@ -105,6 +105,7 @@ struct LogRecord {
   OptionalReal memory_bytes{};         // peak on the device
   OptionalReal memory_share{};         // of the device's memory
   OptionalReal batch{};                // sequences per step
+  OptionalReal work{};                 // size of what the step works on, if lines differ in it
 };
 
 // A tool's timer within a step, in the order of the log.

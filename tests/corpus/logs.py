@@ -327,3 +327,11 @@ text("epochs_of_fairseq.log", "".join(f"| epoch {9 + n // 4:03}:   {1000 * (n % 
 # A level that changes in the middle, with slow steps before it.
 text("slow_steps_of_a_level.log",
      "".join(f"step_time_ms={(200.0 if n % 50 == 24 else 100.0 if n < 200 else 150.0) + n * 7 % 5 / 10:.1f}\n" for n in range(400)))
+
+# Images of several sizes, whose steps take as long as their size says, until each takes longer.
+text("sizes_of_images.log",
+     "".join(f"epoch: {n // 20 + 1}/99, iter: {10 * (n % 20 + 1)}/200, iter_time: {0.05 + size / 10000:.4f}s, size: {size}, ETA: 1:00\n"
+             for n in range(400) for size in [480 + 32 * (n * 7 % 5 + (5 if n >= 240 else 0))]))
+text("sizes_and_a_slower_step.log",
+     "".join(f"epoch: {n // 20 + 1}/99, iter: {10 * (n % 20 + 1)}/200, iter_time: {(0.05 + size / 10000) * (1.2 if n >= 200 else 1):.4f}s, size: {size}, ETA: 1:00\n"
+             for n in range(400) for size in [480 + 32 * (n * 7 % 5)]))

@@ -23,6 +23,32 @@ std::vector<double> walls_of(const LogSteps& steps) {
   return walls;
 }
 
+// The times as if each step worked on the same size: those of a size have the median of all.
+// Without two sizes of enough steps they stay as they are.
+std::vector<double> at_equal_work(const JobLog& log, const LogSteps& steps,
+                                  std::span<const double> walls, LogAccount& a) {
+  std::vector<double> equal(walls.begin(), walls.end());
+  std::map<double, std::vector<std::size_t>> by_work;
+  for (std::size_t i = 0; i < walls.size(); ++i) {
+    const std::size_t record = steps.steps[i].record;
+    const double work = record < log.records.size() ? log.records[record].work.value_or(0) : 0;
+    if (!(work > 0)) return equal;
+    by_work[work].push_back(i);
+  }
+  std::erase_if(by_work,
+                [](const auto& group) { return group.second.size() < fewest_with_outliers; });
+  if (by_work.size() < 2) return equal;
+  a.works = {{by_work.begin()->first, by_work.rbegin()->first}};
+  const double usual = *median(walls);
+  for (const auto& [work, members] : by_work) {
+    std::vector<double> times;
+    for (const std::size_t i : members) times.push_back(walls[i]);
+    const double of_work = *median(times);
+    for (const std::size_t i : members) equal[i] = walls[i] * usual / of_work;
+  }
+  return equal;
+}
+
 bool differs(double a, double b, double share) { return std::fabs(a - b) > share * std::fabs(b); }
 
 void take_launches(const LogSteps& steps, std::span<const double> walls, LogAccount& account) {
@@ -348,14 +374,15 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
   LogAccount a;
   const std::vector<double> walls = walls_of(steps);
   if (!walls.empty()) {
-    a.warm_up = find_warm_up(walls).count;
+    const std::vector<double> equal = at_equal_work(log, steps, walls, a);
+    a.warm_up = find_warm_up(equal).count;
     const std::span<const double> settled = std::span(walls).subspan(a.warm_up);
     a.first_iteration = steps.steps.front().iteration;
     a.last_iteration = steps.steps.back().iteration;
     a.steps_per_record = usual_steps(steps);
     take_launches(steps, walls, a);
-    take_changes(log, steps, walls, a);
-    if (a.changes.empty()) a.drift = find_drift(settled);
+    take_changes(log, steps, equal, a);
+    if (a.changes.empty()) a.drift = find_drift(std::span(equal).subspan(a.warm_up));
     const auto slowest = std::ranges::max_element(settled) - settled.begin();
     a.slowest = a.warm_up + static_cast<std::size_t>(slowest);
     a.settled = a.changes.empty() ? a.warm_up : a.changes.back().record;

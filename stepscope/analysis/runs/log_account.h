@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepscope/event/job_log.h"  // IWYU pragma: export
@@ -92,7 +93,10 @@ struct LogAccount {
   double median_ns = 0;  // of the steps from the last change on; 0 if the log has rates only
   std::vector<LogLaunch> launches{};
   std::vector<LogChange> changes{};
-  std::optional<Drift> drift{};      // of the step in ns, if no change was found
+  std::optional<Drift> drift{};  // of the step in ns, if no change was found
+  // The least and the largest size that steps work on. Changes and drift are of times at equal
+  // size.
+  std::optional<std::pair<double, double>> works{};
   std::optional<double> batch{};     // sequences per step
   std::optional<double> sequence{};  // tokens per sequence
   std::optional<double> devices{};
@@ -124,7 +128,8 @@ struct LogAccount {
 // "step 12", "step 12 of epoch 2", "an unnumbered step".
 [[nodiscard]] std::string step_name(std::int64_t iteration, std::int32_t epoch = -1);
 // The same of the step at an index, with its epoch where each epoch counts its own, or "step 12 of
-// part 2" where the numbers went back before. A step without a number is "the 21st step" of the log.
+// part 2" where the numbers went back before. A step without a number is "the 21st step" of the
+// log.
 [[nodiscard]] std::string step_place(const JobLog& log, const LogSteps& steps, std::size_t at);
 // Percentage by which the last step takes longer than the first.
 [[nodiscard]] double percent_longer(const Drift& drift);

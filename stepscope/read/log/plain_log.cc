@@ -69,6 +69,7 @@ bool take_named_time(const LogLine& line, LogState& state) {
   // Stamps settle the unit that neither the line nor the user names.
   if (time->unit_assumed && !state.reading.unit) record.stamp = stamp_of_line(line.text);
   if (const auto loss = clean_number_behind(line.text, "loss=", " ,;}")) set_loss(record, loss);
+  record.work = clean_number_behind(line.text, " size: ");  // YOLOX draws that of its images
   count_line(state.log, program_log.tool);
   return true;
 }

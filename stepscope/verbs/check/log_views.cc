@@ -363,6 +363,13 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
                     step.cause.empty() ? "" : " (" + step.cause + ')'),
         width);
   }
+  if (a.works)
+    add_line(
+        out, "work",
+        fmt::format("steps work on sizes from {:g} to {:g}, as their lines say; changes are of "
+                    "times at equal size",
+                    a.works->first, a.works->second),
+        width);
   constexpr std::size_t most_changes = 6;
   for (std::size_t i = 0; i < std::min(a.changes.size(), most_changes); ++i) {
     const LogChange& c = a.changes[i];
