@@ -228,8 +228,8 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
   m.steps = m.numbered = true;
 }
 
-// An accuracy in a block or behind it may tell the samples until then, as a number of epochs that
-// is none: it grows by several batches.
+// An accuracy in a block or behind it may give the samples until then where it names an epoch: the
+// number grows by several batches.
 void take_seen(std::optional<double> samples, const LogLine& line, LogState& state) {
   constexpr double fewest_steps = 10;
   MlperfState& m = mlperf_state(state);
