@@ -335,3 +335,7 @@ text("sizes_of_images.log",
 text("sizes_and_a_slower_step.log",
      "".join(f"epoch: {n // 20 + 1}/99, iter: {10 * (n % 20 + 1)}/200, iter_time: {(0.05 + size / 10000) * (1.2 if n >= 200 else 1):.4f}s, size: {size}, ETA: 1:00\n"
              for n in range(400) for size in [480 + 32 * (n * 7 % 5)]))
+
+# Pairs of ranks: rates of messages, not of a collective.
+text("message_rates.txt", "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7.1\n# [ pairs: 48 ] [ window size: 64 ]\n# Size                  MB/s        Messages/s\n"
+                          "1                      58.09       58086503.51\n2                     115.00       57500814.69\n")

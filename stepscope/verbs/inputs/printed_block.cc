@@ -172,6 +172,10 @@ constexpr PrintedBlock ib_perftest = {"ib_write_bw, ib_read_bw or ib_send_bw",
                                       "write its rate into scale_out of a machine file "
                                       "(docs/reference/machines.md), or run nccl-tests "
                                       "for stepscope calibrate MACHINE.json --from FILE"};
+constexpr PrintedBlock osu_rates = {
+    "osu_mbw_mr", "collectives and steps",
+    "write its rate into scale_out of a machine file (docs/reference/machines.md), or run "
+    "osu_allreduce for stepscope calibrate MACHINE.json --from FILE"};
 constexpr PrintedBlock comms_summary = {
     "DeepSpeed's summary of communication", "the times of steps",
     "give stepscope check FILE the whole log of the job, beside whose steps it shows this table"};
@@ -192,6 +196,7 @@ constexpr BlockMark marks[] = {
     {"any:memcpy CE ", nvbandwidth},
     {"Count        Size                Time, us", ucc_perftest},
     {"any:BW peak[", ib_perftest},
+    {"any: Message Rate Test v", osu_rates},
     {"any:Comm. Op            Message Size", comms_summary},
     {"# gpu    pwr ", dmon},
     {"# gpu     sm ", dmon},
