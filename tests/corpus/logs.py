@@ -339,3 +339,7 @@ text("sizes_and_a_slower_step.log",
 # Pairs of ranks: rates of messages, not of a collective.
 text("message_rates.txt", "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7.1\n# [ pairs: 48 ] [ window size: 64 ]\n# Size                  MB/s        Messages/s\n"
                           "1                      58.09       58086503.51\n2                     115.00       57500814.69\n")
+
+# tf_cnn_benchmarks prints the mean rate of all steps so far.
+text("rates_of_tensorflow.log", "TensorFlow:  1.15\nBatch size:  128 global\n             64 per device\n" + "".join(
+    f"{n}\timages/sec: {128 * n / (0.25 * n + n % 3 / 1000):.1f} +/- 1.4 (jitter = 2.8)\t7.9\n" for n in (1, *range(10, 201, 10))))

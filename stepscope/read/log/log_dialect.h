@@ -60,6 +60,7 @@ struct LogDialect {
   DIALECT(paddle_vision_log)            \
   DIALECT(basicsr_log)                  \
   DIALECT(hugectr_log)                  \
+  DIALECT(tf_cnn_benchmarks_log)        \
   DIALECT(timm_log)                     \
   DIALECT(metric_logger_log)            \
   DIALECT(program_log)                  \

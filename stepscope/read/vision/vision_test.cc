@@ -89,6 +89,21 @@ TEST(VisionLog, OfBasicsr) {
   ASSERT_NE(timer(log, "data"), nullptr);
 }
 
+TEST(VisionLog, OfTfCnnBenchmarks) {
+  const auto log = parse_job_log(
+      "Batch size:  960 global\n             960 per device\n"
+      "10\timages/sec: 9600.0 +/- 22.0 (jitter = 40.5)\t7.9\n"
+      "20\timages/sec: 9600.0 +/- 22.0 (jitter = 40.5)\t7.9\n"
+      "30\timages/sec: 7200.0 +/- 22.0 (jitter = 40.5)\t7.9\n",
+      "log");
+  ASSERT_TRUE(log);
+  const LogSteps steps = steps_of(*log);
+  ASSERT_EQ(steps.steps.size(), 2U);
+  EXPECT_NEAR(steps.steps[0].wall_ns, 0.1e9, 1);
+  EXPECT_NEAR(steps.steps[1].wall_ns, 0.2e9, 1);
+  EXPECT_EQ(steps.steps[1].steps, 10);
+}
+
 TEST(VisionLog, OfHugectr) {
   const JobLog log = expect_steps(
       "[02d07h54m43s][HUGECTR][INFO]: Iter: 3000 Time(1000 iters): 5.4s Loss: 0.13 lr:9.0\n"
