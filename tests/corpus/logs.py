@@ -343,3 +343,7 @@ text("message_rates.txt", "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7
 # tf_cnn_benchmarks prints the mean rate of all steps so far.
 text("rates_of_tensorflow.log", "TensorFlow:  1.15\nBatch size:  128 global\n             64 per device\n" + "".join(
     f"{n}\timages/sec: {128 * n / (0.25 * n + n % 3 / 1000):.1f} +/- 1.4 (jitter = 2.8)\t7.9\n" for n in (1, *range(10, 201, 10))))
+
+# Four short runs in one log, whose bars show their last line only.
+text("short_runs.log", "".join(f"{{'train_runtime': {r}.3417, 'train_samples_per_second': 0.857, 'train_steps_per_second': 0.857, 'epoch': 1.0}}\n"
+                               f"100% 8/8 [00:{r:02}<00:00,  {r / 8 + 0.03:.2f}s/it]\n" for r in (11, 9, 9, 9)))

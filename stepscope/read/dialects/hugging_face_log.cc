@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <any>
 #include <array>
 #include <cmath>
 #include <string>
@@ -66,6 +67,17 @@ constexpr std::array<LogField, 6> dict_fields = {{
     {"'memory/max_mem_allocated(gib)':", &LogRecord::memory_bytes, gib_bytes},
 }};
 
+// The summary of a run stands before the last line of its bar. Where bars show no other line, a run
+// begins behind each such line.
+void begin_run_of_one_line(LogState& state) {
+  std::any& kept = state.kept[&hugging_face_log.tool];
+  const std::size_t now = state.log.records.size();
+  if (kept.has_value() && now == std::any_cast<std::size_t>(kept) + 1 &&
+      state.log.records.back().of_steps == state.log.records.back().iteration)
+    state.begin_launch();
+  kept = now;
+}
+
 // "{'loss': 1.2345, …}", "{'train_runtime': …}".
 bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   const std::size_t open = line.text.rfind('{');
@@ -86,6 +98,7 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
     take_means(state.log,
                [&](const char* key) { return value_of(dict, '\'' + std::string(key) + "':"); });
     if (const std::int64_t steps = step_of(dict); steps > 0) state.log.run_steps = steps;
+    begin_run_of_one_line(state);
     return true;
   }
   const auto loss = value_of(dict, "'loss':");
