@@ -347,3 +347,7 @@ text("rates_of_tensorflow.log", "TensorFlow:  1.15\nBatch size:  128 global\n   
 # Four short runs in one log, whose bars show their last line only.
 text("short_runs.log", "".join(f"{{'train_runtime': {r}.3417, 'train_samples_per_second': 0.857, 'train_steps_per_second': 0.857, 'epoch': 1.0}}\n"
                                f"100% 8/8 [00:{r:02}<00:00,  {r / 8 + 0.03:.2f}s/it]\n" for r in (11, 9, 9, 9)))
+
+# A batch that counts tokens.
+text("batch_of_tokens.log", mlperf(0, "global_batch_size", "61440") + mlperf(1, "run_start", "null") + "".join(
+    f"| epoch 001:   {1000 * n} / 9184 loss=5.1, wps=176776, ups=3.1, wpb=56091, bsz=485, num_updates={1000 * n}, lr=0.001, wall={323 * n}\n" for n in range(1, 9)))

@@ -177,6 +177,11 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
   const bool of_run = steps.steps.size() == 1 && steps.steps[0].record == log.records.size();
   if ((!a.samples_per_s || of_run) && log.run_samples_per_s)
     a.samples_per_s = log.run_samples_per_s;
+  // A sequence has a token: where there are more, the batch counts tokens.
+  if (a.tokens_per_s && a.samples_per_s && *a.samples_per_s > *a.tokens_per_s) {
+    a.samples_per_s.reset();
+    a.batch.reset();
+  }
   // DeepSpeed divides the batch by the time its timers measured in one step.
   std::vector<double> said;
   for (const LogRecord& r : log.records)

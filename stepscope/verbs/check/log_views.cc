@@ -246,7 +246,8 @@ void throughput_line(const LogFacts& r, std::size_t width, std::string& out) {
   const LogAccount& a = r.account;
   std::vector<std::string> parts;
   if (a.tokens_per_s) {
-    parts.push_back(format_count(*a.tokens_per_s) + " tokens/s");
+    parts.push_back(format_count(*a.tokens_per_s) + " tokens/s" +
+                    (a.throughput_from.empty() ? "" : " (" + a.throughput_from + ")"));
     if (a.devices && r.rates.contradiction.empty())
       parts.push_back(format_count(*a.tokens_per_s / *a.devices) + " a device of " +
                       format_count(*a.devices));
@@ -254,7 +255,6 @@ void throughput_line(const LogFacts& r, std::size_t width, std::string& out) {
   if (a.samples_per_s) parts.push_back(format_digits(*a.samples_per_s) + " sequences/s");
   if (parts.empty()) return;
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
-  if (a.tokens_per_s && !a.throughput_from.empty()) text += " (" + a.throughput_from + ")";
   if (a.printed_tokens_per_s)
     text += fmt::format("; {} prints {} tokens/s, which does not fit them", r.steps.tool->label,
                         format_count(*a.printed_tokens_per_s));
