@@ -351,3 +351,8 @@ text("short_runs.log", "".join(f"{{'train_runtime': {r}.3417, 'train_samples_per
 # A batch that counts tokens.
 text("batch_of_tokens.log", mlperf(0, "global_batch_size", "61440") + mlperf(1, "run_start", "null") + "".join(
     f"| epoch 001:   {1000 * n} / 9184 loss=5.1, wps=176776, ups=3.1, wpb=56091, bsz=485, num_updates={1000 * n}, lr=0.001, wall={323 * n}\n" for n in range(1, 9)))
+
+# Two jobs in one log whose epochs begin at 0.
+text("two_jobs_of_epochs.log", "".join(
+    f"Epoch: [{e}]  [{n:>4}/100]  eta: 0:12:43  lr: 0.0001  loss: 8.58 (8.58)  time: {(0.5 if job == 0 else 0.15 if n + 100 * e < 150 else 0.18) + n % 3 / 1000:.4f}  data: 0.0100\n"
+    for job in range(2) for e in range(4) for n in range(0, 100, 2)))

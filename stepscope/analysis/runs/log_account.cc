@@ -423,11 +423,11 @@ std::string ordinal(std::size_t n) {
 std::string step_place(const JobLog& log, const LogSteps& steps, std::size_t at) {
   const LogStep& step = steps.steps[at];
   if (step.iteration < 0) return "the " + ordinal(at + 1) + (step.steps > 1 ? " mean" : " step");
-  if (steps.by_epoch && step.record < log.records.size() && log.records[step.record].epoch >= 0)
-    return step_name(step.iteration, log.records[step.record].epoch);
+  const bool of_epoch = steps.by_epoch && step.record < log.records.size();
+  const std::string name =
+      step_name(step.iteration, of_epoch ? log.records[step.record].epoch : -1);
   const auto part = std::count_if(
       steps.steps.begin(), steps.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1, begins_anew);
-  const std::string name = step_name(step.iteration);
   return part > 0 ? name + " of part " + std::to_string(part + 1) : name;
 }
 

@@ -127,7 +127,7 @@ struct LogAccount {
 
 // "step 12", "step 12 of epoch 2", "an unnumbered step".
 [[nodiscard]] std::string step_name(std::int64_t iteration, std::int32_t epoch = -1);
-// The same of the step at an index, with its epoch where each epoch counts its own, or "step 12 of
+// The same of the step at an index, with its epoch where each epoch counts its own, and "step 12 of
 // part 2" where the numbers went back before. A step without a number is "the 21st step" of the
 // log.
 [[nodiscard]] std::string step_place(const JobLog& log, const LogSteps& steps, std::size_t at);
