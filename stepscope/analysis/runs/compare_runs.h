@@ -38,9 +38,8 @@ struct CompareOptions {
 
 // Outlier steps (usual_interval() of stats/hampel.h) by their cause: the cause in the input, else
 // the part of the step that grew most, else "unknown", or "unknown and faster". Steps before and
-// behind a change of their launch's level have the limits of their own level. More than a quarter of
-// all steps without a cause are a level of their own, and no outliers. Outliers stay in the
-// comparison.
+// behind a change of their launch's level have the limits of that level. More than a quarter of all
+// steps without a cause are a level of their own, and no outliers. Outliers stay in the comparison.
 struct OutlierGroup {
   std::string cause;
   std::size_t count = 0;
