@@ -356,3 +356,7 @@ text("batch_of_tokens.log", mlperf(0, "global_batch_size", "61440") + mlperf(1, 
 text("two_jobs_of_epochs.log", "".join(
     f"Epoch: [{e}]  [{n:>4}/100]  eta: 0:12:43  lr: 0.0001  loss: 8.58 (8.58)  time: {(0.5 if job == 0 else 0.15 if n + 100 * e < 150 else 0.18) + n % 3 / 1000:.4f}  data: 0.0100\n"
     for job in range(2) for e in range(4) for n in range(0, 100, 2)))
+
+# A part of a step has a longer name than the step.
+text("videos.log", "".join(f'[INFO: logging.py: 99]: json_stats: {{"_type": "train_iter_", "dt": 0.8{n % 3}, "dt_data": 0.1{n % 3}, "dt_net": 0.7, '
+                           f'"epoch": "1/200", "eta": "10:47:18", "iter": "{10 * n}/500", "loss": 2.7}}\n' for n in range(1, 30)))

@@ -59,6 +59,7 @@ struct LogDialect {
   DIALECT(maskrcnn_benchmark_log)       \
   DIALECT(paddle_vision_log)            \
   DIALECT(basicsr_log)                  \
+  DIALECT(py_slow_fast_log)             \
   DIALECT(hugectr_log)                  \
   DIALECT(tf_cnn_benchmarks_log)        \
   DIALECT(timm_log)                     \

@@ -89,6 +89,19 @@ TEST(VisionLog, OfBasicsr) {
   ASSERT_NE(timer(log, "data"), nullptr);
 }
 
+TEST(VisionLog, OfPySlowFast) {
+  const JobLog log = expect_steps(
+      "[INFO: logging.py: 99]: json_stats: {\"_type\": \"train_iter_\", \"dt\": 0.81, "
+      "\"dt_data\": 0.01, \"dt_net\": 0.80, \"epoch\": \"1/200\", \"iter\": \"10/500\", "
+      "\"loss\": 2.7}\n"
+      "json_stats: {\"_type\": \"train_epoch\", \"dt\": 0.5, \"epoch\": \"1/200\"}\n"
+      "json_stats: {\"_type\": \"train_iter_\", \"dt\": 0.82, \"dt_data\": 0.02, \"epoch\": "
+      "\"2/200\", \"iter\": \"10/500\", \"loss\": 2.6}\n",
+      {"py_slow_fast", {10, 10}, {0.81, 0.82}});
+  EXPECT_TRUE(steps_of(log).by_epoch);
+  ASSERT_NE(timer(log, "dt_data"), nullptr);
+}
+
 TEST(VisionLog, OfTfCnnBenchmarks) {
   const auto log = parse_job_log(
       "Batch size:  960 global\n             960 per device\n"
