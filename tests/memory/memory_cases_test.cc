@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "stepscope/analysis/memory/memory_account.h"
@@ -198,6 +199,38 @@ TEST(MemoryAccount, BlocksWithoutAStackAreListedByTheirUse) {
     found.emplace_back(h.use, h.bytes.value);
   EXPECT_EQ(found, (std::vector<std::pair<MemoryUse, std::int64_t>>{{MemoryUse::optimizer, 2097152},
                                                                     {MemoryUse::older, 1048576}}));
+}
+
+// A program that ends, or that an error unwinds, frees what it had kept.
+TEST(MemoryAccount, WhatIsFreedAtTheEndWasKeptAndALineMayServeSeveralUses) {
+  const auto event = [](const std::string& action, int megabyte, const std::string& file,
+                        const std::string& name) {
+    return R"({"action": ")" + action + R"(", "addr": )" + std::to_string(megabyte << 20) +
+           R"(, "size": 1048576, "stream": 0, "frames": [{"filename": "/w/)" + file +
+           R"(", "line": 7, "name": ")" + name + R"("}]})";
+  };
+  const std::string text =
+      R"({"segments": [{"device": 0, "address": 1048576, "total_size": 4194304, "stream": 0,
+          "segment_type": "large", "blocks": [
+          {"size": 4194304, "requested_size": 0, "state": "inactive", "frames": []}]}],
+          "device_traces": [[)" +
+      event("alloc", 1, "model.py", "__init__") + ", " + event("alloc", 2, "adam.py", "step") +
+      ", " + event("alloc", 3, "adam.py", "step") + ", " +
+      event("alloc", 4, "model.py", "forward") + ", " +
+      event("free_completed", 3, "adam.py", "step") + ", " +
+      event("free_completed", 4, "loss.py", "backward") + ", " +
+      event("alloc", 3, "model.py", "forward") + ", " +
+      event("free_completed", 3, "main.py", "main") + ", " +
+      event("free_completed", 2, "main.py", "main") + ", " +
+      event("free_completed", 1, "main.py", "main") + "]]}";
+  const MemoryAccount account = memory_account(read(text));
+  const MemoryInstant& peak = account.devices.front().peak;
+  for (const MemoryUse use : {MemoryUse::parameters, MemoryUse::optimizer})
+    EXPECT_EQ(peak.by_use[static_cast<std::size_t>(use)].value, 1048576) << static_cast<int>(use);
+  std::set<MemoryUse> of_step;
+  for (const MemoryHolder& h : peak.holders)
+    if (h.site.name == "step") of_step.insert(h.use);
+  EXPECT_EQ(of_step, (std::set{MemoryUse::optimizer, MemoryUse::temporary}));
 }
 
 // Autocast keeps one copy of a parameter. Another cast of that size is of an activation.

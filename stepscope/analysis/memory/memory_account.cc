@@ -180,11 +180,24 @@ std::optional<MemoryUse> use_named(std::string_view category) {
   return std::nullopt;
 }
 
+// The position from which on nothing is allocated and most of what is held is freed: the program
+// ends, or an error unwinds it. What lives there was kept. The last position without such an end.
+std::uint32_t end_of_work(const SnapshotDevice& device, const MemoryReplay& replay) {
+  constexpr std::int64_t part = 4;  // that stays, at most, where the work has ended
+  std::size_t last = device.events.size();
+  while (last > 0 && device.events[last - 1].action != AllocatorAction::alloc) --last;
+  const bool freed = last > 0 && part * replay.live.back() < replay.live[last];
+  return static_cast<std::uint32_t>(freed ? last : device.events.size());
+}
+
 class Uses {
  public:
-  Uses(const MemorySnapshot& snapshot, const SnapshotDevice& device,
+  Uses(const MemorySnapshot& snapshot, const SnapshotDevice& device, const MemoryReplay& replay,
        std::span<const AllocationSite> sites)
-      : snapshot_(snapshot), sites_(sites), python_only_(is_python_only()) {
+      : snapshot_(snapshot),
+        sites_(sites),
+        python_only_(is_python_only()),
+        end_(end_of_work(device, replay)) {
     phases_.reserve(device.events.size() + 1);
     phases_.push_back(Phase::unknown);
     for (const AllocatorEvent& e : device.events) {
@@ -195,7 +208,7 @@ class Uses {
 
   [[nodiscard]] MemoryUse of(const BlockLife& life) const {
     if (const auto use = use_named(snapshot_.strings[life.category])) return *use;
-    const bool kept = life.end == never;
+    const bool kept = life.end > end_;
     const Phase freed = kept ? Phase::unknown : freed_in(life);
     if (life.stack == 0 && life.before_trace) {
       if (kept) return MemoryUse::older;
@@ -239,6 +252,7 @@ class Uses {
   const MemorySnapshot& snapshot_;
   std::span<const AllocationSite> sites_;
   bool python_only_;
+  std::uint32_t end_;          // end_of_work()
   std::vector<Phase> phases_;  // by position: of the last event that shows it
 };
 
@@ -268,9 +282,9 @@ void mark_casts(const MemoryReplay& replay, std::span<const AllocationSite> site
 
 // The use of each block of a replayed history, in terms of MemoryUse
 // (device_memory.h), inferred from the stacks of its allocation and its free:
-//   parameters   allocated in setup and never freed
-//   older        before the trace, without a stack, never freed
-//   optimizer    allocated in the optimizer and never freed; before the trace, and freed there
+//   parameters   allocated in setup and kept: never freed, or at the end (end_of_work())
+//   older        before the trace, without a stack, kept
+//   optimizer    allocated in the optimizer and kept; before the trace, and freed there
 //   gradients    allocated in a backward and not freed in one; before the trace, and freed in
 //                zero_grad
 //   activations  allocated in a forward and not freed in one; anywhere else, or before the trace,
@@ -285,7 +299,7 @@ void mark_casts(const MemoryReplay& replay, std::span<const AllocationSite> site
 std::vector<MemoryUse> memory_uses(const MemorySnapshot& snapshot, const SnapshotDevice& device,
                                    const MemoryReplay& replay,
                                    std::span<const AllocationSite> sites) {
-  const Uses uses(snapshot, device, sites);
+  const Uses uses(snapshot, device, replay, sites);
   std::vector<MemoryUse> out;
   out.reserve(replay.blocks.size());
   for (const BlockLife& life : replay.blocks) out.push_back(uses.of(life));
@@ -362,23 +376,20 @@ class DeviceAccount {
                       .fragments = memory_fragments(state, position)};
     struct Held {
       MemoryHolder holder{};
-      std::array<std::int64_t, memory_use_count> by_use{};
       std::map<std::uint32_t, std::int64_t> by_stack{};
     };
-    // Blocks without a stack have no place that joins them: their use distinguishes them.
-    using Place =
-        std::tuple<std::string_view, std::string_view, std::int32_t, std::optional<MemoryUse>>;
+    // What one line asks for may serve several uses: each is a holder of its own.
+    using Place = std::tuple<std::string_view, std::string_view, std::int32_t, MemoryUse>;
     std::map<Place, Held> all;
     for (const BlockLife* life : state.blocks) {
       const MemoryUse use = uses_[static_cast<std::size_t>(life - replay_.blocks.data())];
       out.by_use[static_cast<std::size_t>(use)] += life->size;
       const AllocationSite& site = sites_[life->stack];
-      Held& held = all[{site.name, site.file, site.line,
-                        life->stack == 0 ? std::optional(use) : std::nullopt}];
+      Held& held = all[{site.name, site.file, site.line, use}];
+      held.holder.use = use;
       held.holder.bytes += life->size;
       held.holder.requested += life->requested;
       ++held.holder.blocks;
-      held.by_use[static_cast<std::size_t>(use)] += life->size.value;
       held.by_stack[life->stack] += life->size.value;
     }
     for (auto& [place, held] : all) {
@@ -387,8 +398,6 @@ class DeviceAccount {
                                                  [](const auto& entry) { return entry.second; });
       holder.stack = most->first;
       holder.site = sites_[holder.stack];
-      holder.use =
-          static_cast<MemoryUse>(std::ranges::max_element(held.by_use) - held.by_use.begin());
       out.holders.push_back(std::move(holder));
     }
     std::ranges::stable_sort(out.holders, std::ranges::greater{}, &MemoryHolder::bytes);
