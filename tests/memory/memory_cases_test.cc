@@ -233,6 +233,22 @@ TEST(MemoryAccount, WhatIsFreedAtTheEndWasKeptAndALineMayServeSeveralUses) {
   EXPECT_EQ(of_step, (std::set{MemoryUse::optimizer, MemoryUse::temporary}));
 }
 
+// An optimizer of the user's own, which PyTorch's calls.
+TEST(MemoryAccount, AStepThatTorchWrapsIsOfTheOptimizer) {
+  const std::string block = R"({"size": 1048576, "requested_size": 1048576, "frames": [
+      {"filename": "/w/own.py", "line": 9, "name": "step"},
+      {"filename": "/lib/torch/optim/optimizer.py", "line": 493, "name": "wrapper"}],
+      "state": "active_allocated"})";
+  const std::string text =
+      R"({"segments": [{"device": 0, "address": 4096, "total_size": 1048576, "stream": 0,
+          "segment_type": "large", "blocks": [)" +
+      block + R"(]}], "device_traces": [[]]})";
+  const auto& holders = memory_account(read(text)).devices.front().peak.holders;
+  ASSERT_EQ(holders.size(), 1U);
+  EXPECT_EQ(holders.front().use, MemoryUse::optimizer);
+  EXPECT_EQ(holders.front().site.line, 9);
+}
+
 // Autocast keeps one copy of a parameter. Another cast of that size is of an activation.
 TEST(MemoryAccount, CopiesByAutocastAreNoActivations) {
   const std::string frames = R"("frames": [

@@ -68,7 +68,8 @@ AllocationPhase phase_of(std::string_view name, std::string_view file) {
   if (name == "backward" && contains_any(file, {"torch/_tensor.py", "torch/autograd/"}))
     return AllocationPhase::backward;
   if (is_optimizer_file(file) &&
-      (is_one_of(name, {"step", "_init_group", "zero_grad", "_step", "init_state"}) ||
+      (is_one_of(name, {"step", "_init_group", "zero_grad", "_step", "init_state",
+                        "wrapper"}) ||  // of torch.optim, around the step of a user's optimizer
        contains_any(name, {"foreach_", "multi_tensor", "_single_tensor", "_use_grad"})))
     return AllocationPhase::optimizer;
   if (is_one_of(name, {"forward", "_call_impl", "_wrapped_call_impl"}) && is_python(file))
