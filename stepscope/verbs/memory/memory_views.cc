@@ -465,11 +465,14 @@ std::string memory_text(const MemoryResult& r, const MemoryTextOptions& options)
   for (const PrintedMemory& printed : r.printed)
     out +=
         (out.empty() ? "" : "\n") + file_name(printed.path) + "\n\n" + printed_text(printed, width);
-  for (const AccountedSnapshot& s : r.snapshots)
-    for (const DeviceMemoryAccount& d : s.account.devices) {
-      if (!out.empty()) out += '\n';
-      out += device_text(s, d, options.top, width);
-    }
+  // A device that ran out of memory is what the snapshot was taken for.
+  for (const bool failed : {true, false})
+    for (const AccountedSnapshot& s : r.snapshots)
+      for (const DeviceMemoryAccount& d : s.account.devices) {
+        if ((d.oom_count > 0) != failed) continue;
+        if (!out.empty()) out += '\n';
+        out += device_text(s, d, options.top, width);
+      }
   if (!r.warnings.empty()) out += '\n';
   out += notes_text(r.warnings, width);
   return out;
