@@ -59,16 +59,24 @@ Message waiting_in_words(const StragglerCause& cause) {
   return msg::ranks_wait(cause.waiting, cause.wait, cause.steps != 1, std::move(list));
 }
 
-Message latest_in_words(std::span<const Straggler> ranks) {
+Message latest_in_words(std::span<const Straggler> ranks, std::size_t all) {
   const auto most = std::ranges::max_element(ranks, {}, &Straggler::upper_bound);
-  if (most == ranks.end() || most->late_share < threshold::latest_share ||
-      most->persistence < threshold::latest_steps)
+  if (most == ranks.end() || most->late_share < threshold::latest_share) return {};
+  std::vector<int> as_late;
+  double persistence = 0;
+  bool delays = false;
+  for (const Straggler& s : ranks) {
+    if (threshold::latest_times * s.upper_bound < most->upper_bound) continue;
+    as_late.push_back(s.rank);
+    persistence += s.persistence;
+    delays = delays || !s.significant || delays_others(s);
+  }
+  // Where most are as late, it is the schedule's.
+  if (persistence < threshold::latest_steps || !delays ||
+      (as_late.size() > 1 && 2 * as_late.size() >= all))
     return {};
-  const auto as_late = std::ranges::count_if(ranks, [&](const Straggler& s) {
-    return threshold::latest_times * s.upper_bound >= most->upper_bound;
-  });
-  if (as_late > 1 || (most->significant && !delays_others(*most))) return {};
-  return msg::latest_rank(most->rank, most->upper_bound, Percent{most->late_share},
+  std::ranges::sort(as_late);
+  return msg::latest_rank(std::move(as_late), most->upper_bound, Percent{most->late_share},
                           value_if(!most->significant, most->steps.size()));
 }
 

@@ -54,6 +54,30 @@ TEST(StragglerWords, EachThingThatDelaysHasItsWords) {
   }
 }
 
+Straggler late(int rank, std::int64_t by, double persistence) {
+  Straggler s;
+  s.rank = rank;
+  s.late_share = static_cast<double>(by) / 100e6;
+  s.persistence = persistence;
+  s.upper_bound = Ns{by};
+  s.steps.resize(1);
+  return s;
+}
+
+TEST(StragglerWords, ARankThatIsLateByFarIsNamedAndSoAreAFew) {
+  std::vector<Straggler> ranks = {late(0, 40'000'000, 1), late(6, 10'000'000, 0)};
+  EXPECT_EQ(say(latest_in_words(ranks, 8)),
+            "Rank 0 comes up to 40.0 ms (40.0 %) a step later to collectives than its peers, and 1 "
+            "step does not show whether that lasts");
+  ranks[1] = late(6, 38'000'000, 0);
+  EXPECT_EQ(
+      say(latest_in_words(ranks, 8)),
+      "Ranks 0 and 6 come up to 40.0 ms (40.0 %) a step later to collectives than their peers, "
+      "and 1 step does not show whether that lasts");
+  EXPECT_TRUE(latest_in_words(ranks, 4).empty()) << "where most are late, none is";
+  EXPECT_TRUE(latest_in_words({}, 8).empty());
+}
+
 TEST(StragglerWords, ARankThatWaitsIsNoCause) {
   StragglerCause cause = gemm();
   cause.doing = LateDoing::waits_for;

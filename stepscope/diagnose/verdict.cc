@@ -576,7 +576,7 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
     }
     said.push_back(managed);
     said.push_back(late_starts);
-    if (Message latest = latest_in_words(job.stragglers); !latest.empty())
+    if (Message latest = latest_in_words(job.stragglers, job.ranks.size()); !latest.empty())
       said.push_back(std::move(latest));
     else if (job.ranks.size() > 1 && links.empty() && job.explanation->held.empty() &&
              verdict.culprits.size() == 1 &&

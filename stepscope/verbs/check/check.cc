@@ -117,7 +117,8 @@ Messages late_ranks_of(const JobResult& job) {
   if (replay_tells(job)) {
     for (const Culprit& c : find_culprits(job))
       if (accuses_ranks(c, job)) late.push_back(c.sentence);
-    if (Message latest = latest_in_words(job.stragglers); late.empty() && !latest.empty())
+    if (Message latest = latest_in_words(job.stragglers, job.ranks.size());
+        late.empty() && !latest.empty())
       late.push_back(std::move(latest));
     return late;
   }
