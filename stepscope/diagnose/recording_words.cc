@@ -31,9 +31,9 @@ Message broken_steps(const JobResult& job) {
   return msg::steps_broken(std::vector(steps.begin(), steps.end()), ranks);
 }
 
-// The mean part of a step, from a sum over a rank's steps.
+// The mean part of a step, from a sum over a rank's steps that count.
 Ns part_of_step(Ns time, const RankResult& r) {
-  return time / std::max<std::int64_t>(1, std::ssize(r.steps));
+  return time / std::max<std::int64_t>(1, static_cast<std::int64_t>(accounted_count(r)));
 }
 
 // Launches without device rows: whose, how many, and which steps are left out for them.
@@ -122,9 +122,10 @@ Message not_recorded_sentence(const JobResult& job) {
   constexpr auto not_recorded = BudgetCategory::not_recorded;
   if (job.ranks.empty()) return {};
   const RankResult& most =
-      rank_with_most(job.ranks, [](auto& r) { return r.budget.total[not_recorded]; });
-  const Ns time = most.budget.total[not_recorded];
-  const double share = share_of_time(time, most.budget.total.sum());
+      rank_with_most(job.ranks, [](auto& r) { return accounted_budget(r)[not_recorded]; });
+  const Budget budget = accounted_budget(most);
+  const Ns time = budget[not_recorded];
+  const double share = share_of_time(time, budget.sum());
   if (share < threshold::much_not_recorded) return {};
   const auto cause = std::ranges::find(most.device.idle, not_recorded, &IdleCause::cause);
   const std::string culprit = cause != most.device.idle.end() && !cause->largest.empty()
@@ -186,7 +187,7 @@ Message start_up_sentence(const JobResult& job) {
   const RankResult& most =
       rank_with_most(job.ranks, [](auto& r) { return r.recording.start_up.idle; });
   const StartUp& start_up = most.recording.start_up;
-  const double share = share_of_time(start_up.idle, most.budget.total.sum());
+  const double share = share_of_time(start_up.idle, accounted_budget(most).sum());
   if (start_up.spans.empty() || share < threshold::much_start_up) return {};
   return msg::start_up_takes(
       part_of_step(start_up.idle, most), Percent{share}, is_window(job),

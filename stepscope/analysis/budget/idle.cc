@@ -83,7 +83,8 @@ std::vector<IdleCause> idle_causes(const Trace& trace, const RankIndex& rank,
   return result;
 }
 
-void find_idle_in_start_up(std::span<const IdlePiece> idle, StartUp& start_up) {
+void find_idle_in_start_up(std::span<const IdlePiece> idle, std::span<const Step> steps,
+                           StartUp& start_up) {
   start_up.idle = Ns{0};
   Ns counted = Ns::min();  // spans of several threads may overlap
   auto piece = idle.begin();
@@ -92,10 +93,13 @@ void find_idle_in_start_up(std::span<const IdlePiece> idle, StartUp& start_up) {
     while (piece != idle.end() && piece->end <= span.start) ++piece;
     for (auto at = piece; at != idle.end() && at->start < span.end; ++at) {
       if (at->cause != idle_host && at->cause != idle_launch) continue;
-      const Ns end = std::min(at->end, span.end);
-      const Ns start = std::max(at->start, span.start);
-      span.idle += end - start;
-      start_up.idle += std::max(Ns{0}, end - std::max(start, counted));
+      for (auto step = std::ranges::upper_bound(steps, at->start, {}, &Step::end);
+           step != steps.end() && step->start < at->end; ++step) {
+        const Ns end = std::min({at->end, span.end, step->end});
+        const Ns start = std::max({at->start, span.start, step->start});
+        span.idle += std::max(Ns{0}, end - start);
+        start_up.idle += std::max(Ns{0}, end - std::max(start, counted));
+      }
     }
     counted = std::max(counted, span.end);
   }

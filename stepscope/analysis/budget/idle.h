@@ -38,9 +38,10 @@ struct IdleCause {
                                                  const DeviceBudget& budget,
                                                  std::size_t largest = 5);
 
-// Sets the idle times of start-up and of its spans: the part of the pieces in which the device
-// waits for its host or a launch meanwhile.
-void find_idle_in_start_up(std::span<const IdlePiece> idle, StartUp& start_up);
+// Sets the idle times of start-up and of its spans: the part of the pieces within the steps in
+// which the device waits for its host or a launch meanwhile.
+void find_idle_in_start_up(std::span<const IdlePiece> idle, std::span<const Step> steps,
+                           StartUp& start_up);
 
 // Time that threads which launch work wait for Python's global interpreter lock (GIL). Tools that
 // probe take_gil write such rows; PyTorch's profiler does not.

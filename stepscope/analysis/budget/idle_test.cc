@@ -93,10 +93,15 @@ TEST(Idle, InStartUpIsWhatTheDeviceWaitsForMeanwhile) {
   const std::vector<IdlePiece> idle = {piece(0, 15, BudgetCategory::idle_host),
                                        piece(15, 18, BudgetCategory::idle_sync),
                                        piece(25, 60, BudgetCategory::idle_launch)};
-  find_idle_in_start_up(idle, start_up);
+  const std::vector<Step> steps = {{.index = 0, .start = Ns{0}, .end = Ns{20}},
+                                   {.index = 1, .start = Ns{20}, .end = Ns{60}}};
+  find_idle_in_start_up(idle, steps, start_up);
   EXPECT_EQ(start_up.idle, Ns{5 + 15}) << "their common part counts once";
   EXPECT_EQ(start_up.spans[0].idle, Ns{5 + 5});
   EXPECT_EQ(start_up.spans[1].idle, Ns{15});
+  find_idle_in_start_up(idle, std::span(steps).subspan(1), start_up);
+  EXPECT_EQ(start_up.idle, Ns{15}) << "the first step does not count";
+  EXPECT_EQ(start_up.spans[0].idle, Ns{5});
 }
 
 TEST(Idle, ARankThatNeverIdlesHasNoCauses) {

@@ -125,7 +125,7 @@ AccountedRank account_rank(const RankView& view, std::span<const Step> lost,
        },
        [&] { r.recording = recording_of(trace, index, steps, lost); }});
   r.device = device_of(trace, index, r.budget.chosen);
-  if (!steps.empty()) find_idle_in_start_up(r.budget.rank().idle, r.recording.start_up);
+  if (!steps.empty()) find_idle_in_start_up(r.budget.rank().idle, accounted, r.recording.start_up);
   ask({[&] {
          if (meanwhile) meanwhile();
        },
