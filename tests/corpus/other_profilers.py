@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of other profilers than PyTorch's: Nsight Systems, rocprofv3, XLA."""
 
+import cProfile
 import json
 import sqlite3
 
@@ -190,6 +191,44 @@ def rocpd(path):
     db.execute("CREATE TABLE rocpd_kernel_dispatch (id)")
     db.commit()
     db.close()
+
+
+@file("ascend_pytorch_profiler_0.db")
+def ascend_database(path):
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE CANN_API (startNs, endNs)")
+    db.commit()
+    db.close()
+
+
+def text(name, lines):
+    INPUTS[name] = lambda path: path.write_text(lines, encoding="utf-8")
+
+
+text("nvprof.txt", "epoch 1\n==7== NVPROF is profiling process 7, command: ./train\n==7== Profiling result:\n")
+text(
+    "cprofile.txt",
+    "   612 function calls in 0.700 seconds\n\n   ncalls  tottime  percall  cumtime  percall filename:lineno(function)\n",
+)
+text(
+    "simple_profiler.txt",
+    "FIT Profiler Report\n\nAction  \t|  Mean duration (s)\t|Num calls \t|\nbackward \t|  0.5 \t|10 \t|\n",
+)
+text(
+    "kernel_details.csv",
+    "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n1,MatMul7,MatMul,AI_CORE,10.0,5.0\n",
+)
+text(
+    "step_trace_time.csv",
+    "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free\n7,100.0,50.0,5.0,55.0,20.0\n",
+)
+
+
+@file("program.prof")
+def program_prof(path):
+    profile = cProfile.Profile()
+    profile.runcall(json.dumps, [1])
+    profile.dump_stats(path)
 
 
 @file("nsys_export.json")

@@ -369,6 +369,9 @@ TEST(Nsys, OtherDatabasesAreNamed) {
   EXPECT_EQ(rocpd.find("nsys export"), std::string::npos);
   EXPECT_NE(error_of("CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start)").find("nvprof"),
             std::string::npos);
+  const std::string ascend = error_of("CREATE TABLE CANN_API (startNs, endNs)");
+  EXPECT_NE(ascend.find("Ascend's profiler"), std::string::npos);
+  EXPECT_EQ(ascend.find("nsys export"), std::string::npos);
   EXPECT_NE(error_of("CREATE TABLE moz_places (id)").find("its first table is moz_places"),
             std::string::npos);
   EXPECT_NE(error_of("CREATE TABLE META_DATA_EXPORT (name, value)").find("no CUDA work"),

@@ -124,6 +124,23 @@ constexpr PrintedBlock operator_sums = {
 constexpr PrintedBlock nsys_sums = {
     "sums of nsys stats", "the time at which each call and kernel ran",
     "stepscope analyze FILE reads what nsys export --type sqlite REPORT.nsys-rep writes"};
+constexpr PrintedBlock nvprof_print = {
+    "print of nvprof", "the calls that launch each kernel",
+    "stepscope analyze FILE reads a recording of the step: nsys profile, then nsys export --type "
+    "sqlite"};
+constexpr PrintedBlock cprofile_sums = {
+    "sums of cProfile", "whole stacks, and the times of steps",
+    "stepscope stacks FILE reads what py-spy record -f raw -o FILE -- COMMAND writes"};
+constexpr PrintedBlock lightning_sums = {
+    "report of Lightning's profiler", single_steps,
+    R"(stepscope analyze FILE reads a trace: Trainer(profiler="pytorch"))"};
+constexpr std::string_view of_ascend =
+    "stepscope check FILE takes a CSV with compute_ms,comm_ms,step_ms and one line a step; traces "
+    "of Ascend NPUs are not read";
+constexpr PrintedBlock ascend_kernels = {"kernels of Ascend's profiler", "the rows of the host",
+                                         of_ascend};
+constexpr PrintedBlock ascend_steps = {"sums of Ascend's profiler", "the times of many steps",
+                                       of_ascend};
 constexpr std::string_view record_rocprof =
     "stepscope analyze FILE reads a trace: rocprofv3 --sys-trace --output-format json -- COMMAND";
 constexpr PrintedBlock rocprof_sums = {"sums of rocprof", "the time at which each call ran",
@@ -260,6 +277,12 @@ constexpr BlockMark marks[] = {
     {"any:Self CPU %", operator_sums},
     {"any:Total Time (ns)", nsys_sums},
     {"any:(cuda_gpu_kern_sum)", nsys_sums},
+    {"any:NVPROF is profiling process", nvprof_print},
+    {"any:ncalls  tottime  percall", cprofile_sums},
+    {"\xfb\x29\x03", cprofile_sums},  // pstats, as marshal writes it
+    {"any:|  Mean duration (s)", lightning_sums},
+    {"any:,Accelerator Core,Start Time", ascend_kernels},
+    {"any:,Communication(Not Overlapped),", ascend_steps},
     {"any:TotalDurationNs", rocprof_sums},
     {"any:\"Dispatch_Id\"", rocprof_kernels},
     {"any:CPU HIP API", rocprof_trace},
