@@ -110,6 +110,22 @@ void bound_steps(const Trace& trace, std::vector<Step>& steps,
   }
 }
 
+// Without a launch inside the marks, the device's time of a step is that of its mark. Whether most
+// of the device's work begins elsewhere: the marks then say nothing of when its steps are.
+bool marks_miss_the_work(const Trace& trace, const RankIndex& rank, const std::vector<Step>& steps,
+                         const std::vector<DeviceSpan>& spans) {
+  if (std::ranges::any_of(spans, [](const DeviceSpan& s) { return s.end != Ns::min(); }))
+    return false;
+  Ns inside{};
+  Ns all{};
+  for (const SliceId op : rank.operations()) {
+    const Ns dur = trace.slices.dur[index(op)];
+    all += dur;
+    if (step_of_host(steps, trace.slices.start[index(op)])) inside += dur;
+  }
+  return 2 * inside < all;
+}
+
 // A profiler that is stopped right after step() leaves the first rows of a step behind.
 void drop_begun_step(std::vector<Step>& steps, std::vector<DeviceSpan>& spans) {
   if (steps.size() < 2 || spans.back().end != Ns::min()) return;
@@ -189,6 +205,8 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
   if (steps.empty()) return {whole_window(trace, rank)};
   number_steps(steps);
   std::vector<DeviceSpan> spans = device_spans(trace, rank, steps);
+  if (options.annotation.empty() && marks_miss_the_work(trace, rank, steps, spans))
+    return {whole_window(trace, rank)};
   drop_begun_step(steps, spans);
   bound_steps(trace, steps, spans);
   return steps;

@@ -36,6 +36,22 @@ TEST(Steps, AStepRunsFromItsFirstDeviceOperationToThatOfTheNext) {
   EXPECT_EQ(steps[1].end, Ns{260}) << "its last device operation outlives its annotation";
 }
 
+TEST(Steps, MarksWithoutALaunchTellNothingIfTheDeviceWorksElsewhere) {
+  const auto steps_until = [](std::int64_t end, const StepOptions& options = {}) {
+    TraceBuilder b;
+    b.step("ProfilerStep#0", 0, 100);
+    b.kernel("a", 50, 80);
+    b.kernel("b", 100, end);
+    return steps_of(b, options);
+  };
+  const std::vector<Step> steps = steps_until(900);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].name, "window");
+  EXPECT_EQ(steps[0].end, Ns{900});
+  EXPECT_EQ(steps_until(900, {.annotation = "ProfilerStep"})[0].name, "ProfilerStep#0");
+  EXPECT_EQ(steps_until(120)[0].name, "ProfilerStep#0") << "most of the work is in the mark";
+}
+
 TEST(Steps, TheLastStepEndsWithItsAnnotationWhereThatIsLater) {
   TraceBuilder b;
   b.step("ProfilerStep#1", 0, 100);

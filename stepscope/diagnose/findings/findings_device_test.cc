@@ -175,7 +175,7 @@ TEST(ShortCapture, AWindowIsNoStep) {
   EXPECT_EQ(say(t.found("too_few_steps").what), "Only 1 step is recorded");
   t.rank(0).steps.front().name = "window";
   EXPECT_EQ(say(t.found("too_few_steps").what),
-            "No step is marked: the whole recorded window counts as one");
+            "No step with work is marked: the whole recorded window counts as one");
 }
 
 TEST(Retries, GiveBackNoMoreThanAFreeAllocator) {
