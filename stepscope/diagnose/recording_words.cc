@@ -114,7 +114,8 @@ Message workless_sentence(const JobResult& job) {
 // Host rows of a process that had a GPU.
 Message host_only_sentence(const JobResult& job) {
   if (!host_rows_only(job)) return {};
-  return msg::host_rows_only(printable(job.ranks.front().recording.gpu));
+  const std::string& gpu = job.ranks.front().recording.gpu;
+  return msg::host_rows_only(printable(gpu), gpu.starts_with("aten::"));
 }
 
 // The rank with most time that is not recorded, if that is much.

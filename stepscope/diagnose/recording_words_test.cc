@@ -67,6 +67,36 @@ TEST(RecordingWords, ADeviceThatWasNotRecordedIsSaid) {
             "known.");
 }
 
+TEST(RecordingWords, RowsOfTheHostOnlyDoNotShowWhatTheGpuDid) {
+  TestReport t({{{compute, 100}}});
+  RankRecording& r = t.rank(0).recording;
+  r.device_rows = 0;
+  r.gpu = "NVIDIA L4";
+  EXPECT_EQ(said_of(t),
+            "Only rows of the host are recorded: whether the GPU (NVIDIA L4) worked is not known.");
+  r.gpu = "aten::cudnn_convolution";
+  EXPECT_EQ(
+      said_of(t),
+      "Only rows of the host are recorded: what the GPU did in aten::cudnn_convolution is not "
+      "known.");
+}
+
+TEST(RecordingWords, OnlyStartUpOfTheStepsThatCountIsSaid) {
+  TestReport t({{{compute, 20}, {idle_host, 80}}});
+  RankResult& r = t.rank(0);
+  r.recording.start_up.spans = {{.end = Ns{50'000'000}, .what = "", .idle = Ns{50'000'000}}};
+  r.recording.start_up.idle = Ns{50'000'000};
+  EXPECT_NE(said_of(t).find("Start-up takes 50.0 ms (50.0 %)"), std::string::npos);
+  // What counts is longer than what the first step had.
+  r.counted.steps = {Step{.index = 5, .end = Ns{1'000'000'000}}};
+  r.counted.budget.devices.resize(r.budget.chosen + 1);
+  Budget counted = r.budget.total;
+  counted[compute] = Ns{1'000'000'000};
+  r.counted.budget.devices[r.budget.chosen].steps = {counted};
+  r.counted.budget.total = counted;
+  EXPECT_EQ(said_of(t).find("Start-up"), std::string::npos);
+}
+
 TEST(RecordingWords, RanksWhoseRecordingsBeginApartAreSaid) {
   TestReport t({{{compute, 100}}, {{compute, 70}, {comm_exposed_wait, 30}}});
   t.rank(1).steps.front().start = Ns{30'000'000};

@@ -170,6 +170,14 @@ std::uint64_t stepping_processes(const Trace& trace) {
   return most;
 }
 
+// Operators of NVIDIA's and AMD's libraries. cudnn_is_acceptable asks on a CPU, too.
+bool runs_on_gpu_only(std::string_view name) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"aten::cudnn_convolution", "aten::cudnn_batch_norm", "aten::_cudnn_rnn",
+       "aten::miopen_convolution", "aten::miopen_batch_norm", "aten::miopen_rnn"});
+  return std::ranges::any_of(names, [&](std::string_view n) { return name.starts_with(n); });
+}
+
 bool is_of_pytorch(std::string_view name) {
   return name.starts_with("aten::") || name.find("at::native") != std::string_view::npos;
 }
@@ -217,6 +225,8 @@ RankRecording recording_of(const Trace& trace, const RankIndex& rank, std::span<
   for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
     r.managed_memory = r.managed_memory || contains_any(trace.strings[StringId{i}],
                                                         {"cudaMallocManaged", "cuMemAllocManaged"});
+    if (r.gpu.empty() && runs_on_gpu_only(trace.strings[StringId{i}]))
+      r.gpu = trace.strings[StringId{i}];
     r.pytorch = r.pytorch || is_of_pytorch(trace.strings[StringId{i}]);
     r.tensorflow = r.tensorflow || trace.strings[StringId{i}] == "ExecutorState::Process";
   }

@@ -124,7 +124,8 @@ struct RankRecording {
   std::uint64_t addressed_messages = 0;  // of them, with their peer
   std::uint64_t stepping_processes = 0;  // that mark the same steps; two or more: a file of several
                                          // ranks whose rows cannot be distinguished
-  std::string gpu;                       // the first that the trace describes
+  std::string gpu;                       // the first that the trace describes, else an operator
+                                         // that runs on a GPU only ("aten::cudnn_convolution")
   std::string warning;                   // the profiler's own (profiler_warning_key)
   bool pytorch = false;                  // operators or kernels of ATen
   bool tensorflow = false;               // its executor runs on the host

@@ -42,6 +42,20 @@ TEST(Recording, CountsRowsLaunchesAndDeviceRowsByStep) {
   EXPECT_FALSE(r.tensorflow);
 }
 
+TEST(Recording, OperatorsOfAGpuShowThatThereWasOne) {
+  TraceBuilder b;
+  b.op("aten::cudnn_is_acceptable", 0, 1);
+  b.op("aten::add", 1, 2);
+  EXPECT_FALSE(of(b).without_gpu_rows());
+  TraceBuilder gpu;
+  gpu.op("aten::cudnn_convolution", 0, 1);
+  EXPECT_TRUE(of(gpu).without_gpu_rows());
+  TraceBuilder called;
+  called.op("aten::cudnn_convolution", 0, 4);
+  called.launch(1, 2, 3);
+  EXPECT_FALSE(of(called).without_gpu_rows());
+}
+
 TEST(Recording, IsOfTensorFlowWhereItsExecutorRuns) {
   TraceBuilder b;
   b.row(b.thread(1), Category::user_annotation, "ExecutorState::Process", 0, 4);
