@@ -61,7 +61,7 @@ std::string headline(const StacksResult& r) {
 
 std::string threads_table(const StacksResult& r, std::size_t width) {
   std::vector<Column> columns = {
-      {"thread", false, 40}, {"weight"}, {"idle"}, {"mostly", false, 60}, {"share"}};
+      {"thread", false, 40}, {"weight"}, {"idle"}, {"stands out", false, 60}, {"share"}};
   std::vector<std::vector<std::string>> rows;
   for (const ThreadSummary& t : r.summary.threads) {
     if (rows.size() == most_threads) break;
