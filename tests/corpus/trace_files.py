@@ -3,10 +3,11 @@
 
 import gzip
 import json
+import pickle
 
 import other_profilers
 from recording import ADD, H100, MI300X, MS, Recording
-from trace_inputs import folder, products, recording, steps
+from trace_inputs import INPUTS, folder, products, recording, steps
 
 
 # ---- ranks -----------------------------------------------------------------------------------------------------------
@@ -93,6 +94,12 @@ def chakra():
 def late_host(path):
     for k in range(2):
         rank_of(k, late=4 * MS if k == 1 else 0.0).write(path / f"rank{k}.json")
+
+
+@folder("two_late_of_eight")
+def two_late_of_eight(path):
+    for k in range(8):
+        rank_of(k, 8, late=4 * MS if k in (0, 6) else 0.0, count=1).write(path / f"rank{k}.json")
 
 
 @folder("slow_kernels")
@@ -235,6 +242,16 @@ def cpu_only():
     def body(r, _):
         for _ in range(8):
             r.op("aten::addmm", 1.1 * MS, [[512], [512, 512], [512, 512]], ["float"] * 3)
+
+    return steps(Recording(None), body)
+
+
+# The operators are those of a GPU, whose rows and calls were not recorded.
+@recording("gpu_operators_only.json")
+def gpu_operators_only():
+    def body(r, _):
+        for _ in range(8):
+            r.op("aten::cudnn_convolution", 1.1 * MS, [[512], [512, 512]], ["float"] * 2)
 
     return steps(Recording(None), body)
 
@@ -468,3 +485,68 @@ for _key, _device in DEVICES.items():
             ),
         )
     )
+
+
+# ---- snapshots of memory -----------------------------------------------------------------------------------------------
+MB = 1 << 20
+
+
+def snapshot(name, events, failed=()):
+    """`events`: of each device (action, MB of the address, file and name of the frame); each is of 1 MB. Devices that have
+    `failed` end without memory."""
+
+    def write(path):
+        def entry(action, at, file, function):
+            frame = {"filename": f"/w/{file}", "line": 7, "name": function}
+            return {
+                "action": action,
+                "addr": at * MB,
+                "size": MB,
+                "stream": 0,
+                "frames": [frame],
+            }
+
+        oom = {"action": "oom", "size": MB, "device_free": 0, "stream": 0, "frames": []}
+        path.write_bytes(
+            pickle.dumps(
+                {
+                    "segments": [
+                        {
+                            "device": d,
+                            "address": MB,
+                            "total_size": 16 * MB,
+                            "stream": 0,
+                            "segment_type": "large",
+                            "blocks": [
+                                {"size": 16 * MB, "requested_size": 0, "state": "inactive", "frames": []}
+                            ],
+                        }
+                        for d in range(len(events))
+                    ],
+                    "device_traces": [
+                        [entry(*e) for e in of if e[0] == "alloc" or d not in failed]
+                        + ([oom] + [entry(*e) for e in of if e[0] != "alloc"] if d in failed else [])
+                        for d, of in enumerate(events)
+                    ],
+                }
+            )
+        )
+
+    INPUTS[name] = write
+
+
+WHOLE_PROGRAM = [
+    ("alloc", 1, "model.py", "__init__"),
+    ("alloc", 2, "adam.py", "step"),
+    ("alloc", 3, "adam.py", "step"),
+    ("free_completed", 3, "adam.py", "step"),
+    ("alloc", 3, "model.py", "forward"),
+    ("free_completed", 3, "main.py", "main"),
+    ("free_completed", 2, "main.py", "main"),
+    ("free_completed", 1, "main.py", "main"),
+]
+FORWARD = [("alloc", n, "model.py", "forward") for n in (1, 2, 3, 4)] + [
+    ("free_completed", n, "main.py", "main") for n in (1, 2, 3, 4)
+]
+snapshot("whole_program.pickle", [WHOLE_PROGRAM])
+snapshot("second_device_failed.pickle", [WHOLE_PROGRAM, FORWARD], failed={1})

@@ -334,6 +334,18 @@ def lazy_loading():
     return r
 
 
+@recording("start_up_in_the_first_step.json")
+def start_up_in_the_first_step():
+    def body(r, n):
+        if n == 0:
+            r.kernel(name="void first<float>(float*)", dur=30.0, host=900 * MS, launch=890 * MS)
+        for _ in range(8):
+            r.kernel(dur=1 * MS)
+        r.copy()
+
+    return steps(Recording(), body)
+
+
 @recording("module_load.json")
 def module_load():
     r = Recording()
@@ -508,6 +520,15 @@ def only_collectives():
         r.host += 2 * MS
         r.collective(1 * MS, seq=n)
     r.events = [e for e in r.events if e["cat"] == "kernel"]
+    return r
+
+
+# Only the device was recorded, and step() was called right after the recording began.
+@recording("mark_before_the_work.json")
+def mark_before_the_work():
+    r = steps(Recording(), products(4, 2 * MS), count=3, mark=False)
+    r.events = [e for e in r.events if e["cat"] == "kernel"]
+    r.step(0, 990.0, 1020.0)
     return r
 
 
