@@ -26,6 +26,7 @@ constexpr std::array reasons = {
     Reason{"size_out_of_range", "with an impossible size", "it counts as not recorded"},
     Reason{"event_without_phase", "that do not say what they are (no ph)", "left out"},
     Reason{"unknown_phase", "of an unknown phase (ph)", "left out"},
+    Reason{"asynchronous_row", "asynchronous (ph b to e), on no thread", "left out"},
     Reason{"not_an_event", "that are no objects", "left out"},
     Reason{"mended_event", "in broken JSON", "read as far as they could be"},
     Reason{"truncated_event", "that are cut off", "left out"},

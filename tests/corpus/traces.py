@@ -2,6 +2,7 @@
 """Recordings of one kind each, for traces.table."""
 
 import gzip
+import json
 
 import other_profilers
 import trace_files  # noqa: F401  it registers its inputs
@@ -530,6 +531,16 @@ def mark_before_the_work():
     r.events = [e for e in r.events if e["cat"] == "kernel"]
     r.step(0, 990.0, 1020.0)
     return r
+
+
+# As an example plugin of NCCL writes its calls.
+@recording("asynchronous_rows.json")
+def asynchronous_rows():
+    rows = [
+        {"name": "AllReduce", "cat": "COLL", "ph": ph, "id": 0, "pid": 7, "tid": 1, "ts": ts}
+        for ph, ts in (("b", 10.0), ("e", 90.0))
+    ]
+    return json.dumps(rows)
 
 
 @recording("no_correlation.json")

@@ -340,6 +340,14 @@ class Reading {
                    .byte = text_bytes,
                    .hint = cut_hint};
     if (none) return no_events(path_, bare_, text_bytes);
+    if (trace.slices.size() == 0 && trace.memory.size() == 0 && trace.counters.size() == 0 &&
+        counts.contains("asynchronous_row"))
+      return Error{.what =
+                       "all its rows with a time are asynchronous (ph b to e), as NCCL's profiler "
+                       "plugin writes them: they are on no thread, and are not read",
+                   .file = path_,
+                   .byte = text_bytes,
+                   .hint = "record with torch.profiler, rocprofv3 or Nsight Systems"};
     if (const auto refused = of_ascend(trace, text_bytes)) return *refused;
     if (!categorized && of_unknown_kinds(trace)) trace.notes.add(no_categories, text_bytes);
     correlate_by_external_id(trace);

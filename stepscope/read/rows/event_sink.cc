@@ -95,14 +95,16 @@ void EventSink::add(const RawEvent& event, std::uint64_t byte) {
     case 'I':
     case 'R':
       return add_memory(event, byte);
-    // Flows repeat the correlation ids. Async and object events hold no data that is accounted for.
+    case 'b':
+    case 'S':
+      return note("asynchronous_row", byte);
+    // Flows repeat the correlation ids. Object events hold no data that is accounted for, and
+    // asynchronous ones were counted where they begin.
     case 's':
     case 't':
     case 'f':
-    case 'b':
     case 'n':
     case 'e':
-    case 'S':
     case 'T':
     case 'F':
     case 'p':
