@@ -516,13 +516,13 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   const Ns length = replay_tells(job) ? step_length(job) : Ns{std::llround(step)};
   Groups groups = group_times(job, means_of_all(job), mfu);
   verdict.bound_by = binding_group(job, groups, mfu);
-  const double unrecorded =
-      job.steps.spread[static_cast<std::size_t>(BudgetCategory::not_recorded)].mean;
-  const bool known = !host_rows_only(job) && (verdict.bound_by != BoundBy::unexplained ||
-                                              2 * unrecorded < of(groups, verdict.bound_by));
+  constexpr auto lost = static_cast<std::size_t>(BudgetCategory::not_recorded);
+  const double bound = of(groups, verdict.bound_by);
+  const bool unexplained = verdict.bound_by == BoundBy::unexplained;
+  const bool known =
+      !host_rows_only(job) && (!unexplained || 2 * job.steps.spread[lost].mean < bound);
   Messages said = {
-      known ? msg::bound_by(window, length,
-                            bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step))
+      known ? msg::bound_by(window, length, bound_text(job, verdict.bound_by, bound, step))
             : msg::step_takes(window, length),
       mfu_text(mfu)};
   const Message managed = managed_text(job);
@@ -555,8 +555,9 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
       if (verdict.bound_by == BoundBy::memory) first.kind = CulpritKind::memory_bound;
       if (const auto next = next_after_compute(job)) said.push_back(bound_sentence(*next, job));
     } else {
+      if (!unexplained) said.front() = msg::step_takes(window, length);  // else that is the most
+      said.back() = bound_sentence(first, job);
       verdict.bound_by = bound_of(first.kind);
-      said = {msg::step_takes(window, length), bound_sentence(first, job)};
       if (const WhatIf* free = allocations_of(first, job)) {
         first.cause = "allocator_in_step";
         first.gain = free->saved;
@@ -564,8 +565,7 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
         first.change = name_of(free->scenario);
         said.back() = msg::allocations_bind(first.gain, Percent{first.share});
       }
-      // Transfers that the links should carry in a part of the time are the cause of what is
-      // exposed.
+      // Transfers that take a multiple of what the links allow are the cause of what is exposed.
       if (first.kind == CulpritKind::exposed_communication && !links.empty() &&
           2 * links.front().lost >= first.gain) {
         first.cause = "slow_link";

@@ -486,6 +486,17 @@ TEST(Verdict, CopiesBindAStepThatTheyHoldBackMost) {
       << say_stopped(verdict.sentence);
 }
 
+TEST(Verdict, IdleTimeThatNothingExplainsIsSaidWhereItIsMost) {
+  Replayed t({{{compute, 20}, {copy_exposed, 20}, {idle_unexplained, 60}}});
+  t.saves(Change::copies_free, 19);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::copy);
+  const std::string sentence = say_stopped(verdict.sentence);
+  EXPECT_TRUE(says(sentence, "idle time that the trace does not explain (60.0 % of it)"))
+      << sentence;
+  EXPECT_TRUE(says(sentence, "Copies cost 19.0 ms (19.0 %) of it")) << sentence;
+}
+
 TEST(Verdict, TransferThatMayBeWaitingIsNotSaidToBeSavedByFreeCommunication) {
   Replayed t({{{compute, 20}, {comm_exposed_unsplit, 80}}});
   t.saves(Change::communication_free, 80);

@@ -152,6 +152,28 @@ def nsys_managed(path):
 
 
 # A memset after the context was created, in half a second.
+# The host computes between its calls, of which only the calls have rows.
+@file("nsys_host_computes.sqlite")
+def nsys_host_computes(path):
+    export = Export(path)
+    export.kernels()
+    export.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamId, correlationId, globalPid, "
+        "bytes, copyKind, srcKind, dstKind)"
+    )
+    for n in range(10):
+        begin = (1 + 40 * n) * MS
+        export.call(begin, begin + 50_000, "cuMemcpyHtoDAsync_v2", 100 + n)
+        export.run(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?,?,0,1,7,?,?,1000000,1,1,2)",
+            (begin + 60_000, begin + 8 * MS, 100 + n, PID),
+        )
+        export.call(begin + 60_000, begin + 80_000, "cuLaunchKernel", 200 + n)
+        export.kernel(begin + 8 * MS, begin + 9 * MS, "kmeans", 200 + n)
+        export.call(begin + 90_000, begin + 9 * MS, "cuStreamSynchronize", 300 + n)
+    export.close()
+
+
 @file("nsys_start_up.sqlite")
 def nsys_start_up(path):
     export = Export(path)
