@@ -15,7 +15,8 @@ namespace stepscope {
 // Whether these first bytes have events of Chrome's JSON, which have a phase.
 [[nodiscard]] bool has_events(std::string_view head);
 
-// A file that begins as JSON and is no trace may be a log whose first line is a JSON object.
+// A trace is known by the readers' own marks; XLA's and Perfetto's are no text. A file that begins
+// as JSON and is no trace may be a log whose first line is a JSON object.
 // Errors: those of opening it.
 [[nodiscard]] Result<StepFileKind> kind_of_steps(const std::string& path,
                                                  const StepReading& reading,
