@@ -152,7 +152,7 @@ def nsys_managed(path):
 
 
 # A memset after the context was created, in half a second.
-# The host computes between its calls, of which only the calls have rows.
+# The host computes between its calls. Only the calls have rows.
 @file("nsys_host_computes.sqlite")
 def nsys_host_computes(path):
     export = Export(path)
@@ -221,6 +221,12 @@ def ascend_database(path):
     db.execute("CREATE TABLE CANN_API (startNs, endNs)")
     db.commit()
     db.close()
+
+
+@file("folder_of_ascend")
+def folder_of_ascend(path):
+    path.mkdir()
+    ascend_database(path / "ascend_pytorch_profiler_0.db")
 
 
 def text(name, lines):

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/files/remote_file.h"
@@ -65,13 +66,17 @@ void leave_out_copies(std::vector<std::string>& files) {
 
 std::vector<std::string> in_directory(const std::string& root, std::vector<Error>& errors) {
   std::vector<std::string> found;
+  std::vector<std::string> databases;  // their reader says whose they are
   std::error_code code;
   fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, code);
   for (; !code && at != fs::recursive_directory_iterator(); at.increment(code)) {
     std::error_code ignored;
-    if (at->is_regular_file(ignored) && has_known_ending(at->path().string()))
-      found.push_back(at->path().string());
+    if (!at->is_regular_file(ignored)) continue;
+    const std::string name = at->path().string();
+    if (has_known_ending(name)) found.push_back(name);
+    if (name.ends_with(".db")) databases.push_back(name);
   }
+  if (found.empty()) found = std::move(databases);
   leave_out_copies(found);
   if (code)
     errors.push_back({.what = "cannot list the directory: " + code.message(),

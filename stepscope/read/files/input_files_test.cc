@@ -63,6 +63,11 @@ TEST_F(InputFilesTest, XlasCopyForAViewerIsLeftOutBesideItsProfile) {
   EXPECT_EQ(found({"run"}), (Names{"run/a.xplane.pb", "run/b.trace.json.gz"}));
 }
 
+TEST_F(InputFilesTest, DatabasesOfOtherProfilersAreTriedWhereNoTraceIs) {
+  for (const char* name : {"alone/a.db", "both/a.db", "both/rank0.json"}) touch(name);
+  EXPECT_EQ(found({"alone", "both"}), (Names{"alone/a.db", "both/rank0.json"}));
+}
+
 TEST_F(InputFilesTest, WhatGivesNothingSaysWhy) {
   fs::create_directories(root_ / "empty");
   touch("text/readme.md");

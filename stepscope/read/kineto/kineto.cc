@@ -58,6 +58,8 @@ Error no_trace(const std::string& path, const Head& head, const OuterText& outer
   if (head.offset == 0 && head.text.size() > mark_of_tar + 5 &&
       head.text.compare(mark_of_tar, 5, "ustar") == 0)
     return {.what = "is an archive", .file = path, .byte = {}, .hint = "unpack it with tar -xf"};
+  if (head.offset == 0 && head.text.starts_with("PK\x03\x04"))
+    return {.what = "is an archive", .file = path, .byte = {}, .hint = "unpack it with unzip"};
   return {.what = "this is no JSON object or array", .file = path, .byte = at, .hint = hint};
 }
 

@@ -371,6 +371,12 @@ TEST(Kineto, TextBehindTheDocumentIsNamed) {
   EXPECT_TRUE(trace_of(joined({first, std::string(100, '\0')})).notes.counts.empty());
 }
 
+TEST(Kineto, AnArchiveOfTracesIsToBeUnpacked) {
+  const auto zip = test::read_text(joined({"PK\x03\x04", std::string(30, '\x01')}));
+  ASSERT_FALSE(zip);
+  EXPECT_NE(zip.error().message().find("unpack it with unzip"), std::string::npos);
+}
+
 // torch_npu's trace_view.json: operators have categories, and the NPU's rows do not.
 TEST(Kineto, ATraceOfAscendIsRefused) {
   const std::string npu =

@@ -82,8 +82,12 @@ bool has_table(const SqliteFile& file, std::string_view beginning) {
                              [&](const SqliteTable& t) { return t.name.starts_with(beginning); });
 }
 
-constexpr std::string_view rocpd = "rocpd_";   // tables of rocprofv3's default output
-constexpr std::string_view cann = "CANN_API";  // a table of Ascend's profilers
+constexpr std::string_view rocpd = "rocpd_";  // tables of rocprofv3's default output
+
+// Whether Ascend's profilers recorded it, or torch_npu made it of their rows.
+bool is_ascend(const SqliteFile& file) {
+  return has_table(file, "CANN_API") || has_table(file, "StepTraceTime");
+}
 
 // Describes a database that is not an export by its tables.
 std::string what_it_is(const SqliteFile& file) {
@@ -96,7 +100,7 @@ std::string what_it_is(const SqliteFile& file) {
   if (has_table(file, "CONCURRENT_KERNEL") ||
       has_table(file, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"))
     return "a database of nvprof, no Nsight Systems export";
-  if (has_table(file, cann))
+  if (is_ascend(file))
     return "a database of Ascend's profiler (msprof, torch_npu), which is not read";
   return "an SQLite database, but no Nsight Systems export (its first table is " +
          file.tables().front().name + ")";
@@ -164,7 +168,7 @@ Result<NsysExport> open_nsys(SqliteFile file, const std::string& path) {
       hint =
           "record with rocprofv3 --output-format json, or convert it: rocpd convert -i FILE "
           "--output-format pftrace";
-    if (has_table(file, cann))
+    if (is_ascend(file))
       hint =
           "docs/reference/inputs.md lists the profilers whose traces are read; stepscope check "
           "reads "

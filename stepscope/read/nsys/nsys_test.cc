@@ -372,6 +372,7 @@ TEST(Nsys, OtherDatabasesAreNamed) {
   const std::string ascend = error_of("CREATE TABLE CANN_API (startNs, endNs)");
   EXPECT_NE(ascend.find("Ascend's profiler"), std::string::npos);
   EXPECT_EQ(ascend.find("nsys export"), std::string::npos);
+  EXPECT_EQ(error_of("CREATE TABLE StepTraceTime (step, bubble)"), ascend);
   EXPECT_NE(error_of("CREATE TABLE moz_places (id)").find("its first table is moz_places"),
             std::string::npos);
   EXPECT_NE(error_of("CREATE TABLE META_DATA_EXPORT (name, value)").find("no CUDA work"),
