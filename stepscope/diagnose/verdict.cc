@@ -81,6 +81,16 @@ CategoryMeans means_of_all(const JobResult& job) {
   return means;
 }
 
+// In the mean step: devices that start launched work late although nothing runs on them. The host
+// has done its part.
+double held_in(const JobResult& job) {
+  if (!job.explanation || job.steps.common.empty()) return 0;
+  double sum = 0;
+  for (const HeldDevice& held : job.explanation->held)
+    sum += static_cast<double>(held.total.count());
+  return sum / static_cast<double>(job.steps.common.size() * job.ranks.size());
+}
+
 Groups group_times(const JobResult& job, const CategoryMeans& means,
                    const std::optional<MfuBudget>& mfu) {
   using enum BudgetCategory;
@@ -94,11 +104,14 @@ Groups group_times(const JobResult& job, const CategoryMeans& means,
   of(groups, BoundBy::bubble) = bubble;
   of(groups, worst_straggler(job) ? BoundBy::straggler : BoundBy::communication) +=
       mean(comm_exposed_wait) - bubble;
-  of(groups, BoundBy::host) = mean(idle_host) + mean(idle_launch);
+  const double host = mean(idle_host) + mean(idle_launch);
+  const double waiting = std::min(held_in(job), mean(idle_launch));
+  const double held = 2 * waiting > host ? waiting : 0;
+  of(groups, BoundBy::host) = host - held;
   of(groups, BoundBy::data) = mean(idle_data);
   of(groups, BoundBy::sync) = mean(idle_sync);
   of(groups, BoundBy::copy) = mean(copy_exposed);
-  of(groups, BoundBy::unexplained) = mean(idle_unexplained) + mean(not_recorded);
+  of(groups, BoundBy::unexplained) = mean(idle_unexplained) + mean(not_recorded) + held;
   return groups;
 }
 
