@@ -65,7 +65,8 @@ void add_use(const DeviceMemoryAccount& device, MemoryUse use, MessageMaker<2> h
 }
 
 void add_uses(const DeviceMemoryAccount& device, std::vector<MemoryFinding>& out) {
-  add_use(device, MemoryUse::activations, msg::activations_hold, msg::recompute_activations(), out);
+  add_use(device, MemoryUse::activations, msg::activations_hold,
+          device.trains ? msg::recompute_activations() : msg::no_backward_seen(), out);
   add_use(device, MemoryUse::optimizer, msg::optimizer_holds, msg::shard_optimizer(), out);
   add_use(device, MemoryUse::gradients, msg::gradients_hold, msg::shard_gradients(), out);
   add_use(device, MemoryUse::parameters, msg::parameters_hold, msg::shard_parameters(), out);

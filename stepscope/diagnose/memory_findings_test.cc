@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -31,6 +33,18 @@ TEST(MemoryFindings, WhatHoldsMostStandsBeforeWhatIsStranded) {
   device.retries.count = 1;
   device.retries.bytes = mebibytes(2);
   EXPECT_EQ(ids_of(device), "retries activations stranded parameters");
+}
+
+TEST(MemoryFindings, WithoutABackwardWhatIsKeptMayBeACache) {
+  DeviceMemoryAccount device;
+  device.peak.fragments.reserved = device.peak.fragments.requested = mebibytes(1000);
+  device.peak.by_use[static_cast<std::size_t>(MemoryUse::activations)] = mebibytes(520);
+  const auto advice = [&] {
+    return say(memory_findings(MemorySnapshot{}, device).front().advice);
+  };
+  EXPECT_TRUE(advice().starts_with("Recompute them"));
+  device.trains = false;
+  EXPECT_TRUE(advice().starts_with("No stack shows a backward pass"));
 }
 
 }  // namespace

@@ -345,6 +345,14 @@ class DeviceAccount {
       if (e.action == AllocatorAction::alloc) ++out_.allocations;
       if (e.stack != 0) out_.has_stacks = true;
     }
+    out_.trains = std::ranges::any_of(sites_,
+                                      [](const AllocationSite& site) {
+                                        return site.phase == AllocationPhase::backward ||
+                                               site.phase == AllocationPhase::optimizer;
+                                      }) ||
+                  std::ranges::any_of(device_.events, [](const AllocatorEvent& e) {
+                    return e.action == AllocatorAction::alloc && e.stack == 0;
+                  });
     for (const SnapshotBlock& b : device_.blocks)
       if (b.stack != 0 && b.state != BlockState::inactive) out_.has_stacks = true;
     out_.has_times =
