@@ -31,6 +31,36 @@ Message late_start_text(const JobResult& job) {
   return msg::sentences(std::move(said));
 }
 
+double held_in(const JobResult& job) {
+  if (!job.explanation || job.steps.common.empty()) return 0;
+  double sum = 0;
+  for (const HeldDevice& held : job.explanation->held)
+    sum += static_cast<double>(held.total.count());
+  return sum / static_cast<double>(job.steps.common.size() * job.ranks.size());
+}
+
+Message shared_device_text(const JobResult& job) {
+  for (const RankResult& r : job.ranks)
+    for (const IdleCause& cause : r.device.idle) {
+      if (cause.cause != BudgetCategory::idle_launch || cause.count == 0 || cause.largest.empty())
+        continue;
+      const std::string& meanwhile = cause.largest.front().host_activity;
+      const bool in_launch = meanwhile.starts_with("cuda") || meanwhile.starts_with("hip") ||
+                             meanwhile.starts_with("cu");
+      const bool much =
+          static_cast<double>(cause.total.count()) >
+          threshold::late_starts_share * static_cast<double>(r.budget.total.sum().count());
+      const bool long_ones =
+          cause.total / static_cast<std::int64_t>(cause.count) >= threshold::late_start_gap;
+      if (in_launch || !much || !long_ones ||
+          r.host.slack_p50.value_or(Ns{}) < threshold::late_start_slack)
+        continue;
+      return msg::kernels_start_late(r.rank,
+                                     cause.total / static_cast<std::int64_t>(r.steps.size()));
+    }
+  return {};
+}
+
 Message managed_text(const JobResult& job) {
   const RankResult& r =
       rank_with_most(job.ranks, [](auto& x) { return x.recording.fault_migrations; });

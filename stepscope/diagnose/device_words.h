@@ -11,6 +11,14 @@ namespace stepscope {
 // Work that begins late on a free device: neither its host nor a synchronisation holds it back.
 // Nothing unless it takes threshold::late_starts_told of a step.
 [[nodiscard]] Message late_start_text(const JobResult& job);
+
+// In the mean step, ns: devices that start launched work late although nothing runs on them. The
+// host has done its part.
+[[nodiscard]] double held_in(const JobResult& job);
+
+// Kernels that start long after their launch returned although the device is idle: not the host's
+// doing, nor what a launch costs.
+[[nodiscard]] Message shared_device_text(const JobResult& job);
 // Pages of managed memory that the driver moved; nothing without threshold::many_faults.
 [[nodiscard]] Message managed_text(const JobResult& job);
 [[nodiscard]] bool has_managed_memory(const JobResult& job);

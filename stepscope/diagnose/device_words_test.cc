@@ -74,5 +74,17 @@ TEST(DeviceWords, DistinguishAFileWithoutTimedRows) {
   EXPECT_EQ(no_step_text(r).kind, MessageKind::no_step_of_rank);
 }
 
+TEST(DeviceWords, LaunchedWorkThatAFreeDeviceDoesNotStartIsNotTheHosts) {
+  const auto bound = [](std::int64_t held_ms) {
+    TestReport t({{{BudgetCategory::idle_launch, 50},
+                   {BudgetCategory::idle_host, 10},
+                   {BudgetCategory::compute, 40}}});
+    t.job.explanation.emplace().held.emplace_back().total = Ns{held_ms * 1'000'000};
+    return find_verdict(t.job, std::nullopt).bound_by;
+  };
+  EXPECT_EQ(bound(45), BoundBy::unexplained);
+  EXPECT_EQ(bound(29), BoundBy::host) << "most of it is";
+}
+
 }  // namespace
 }  // namespace stepscope

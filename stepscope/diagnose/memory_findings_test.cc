@@ -39,9 +39,7 @@ TEST(MemoryFindings, WithoutABackwardWhatIsKeptMayBeACache) {
   DeviceMemoryAccount device;
   device.peak.fragments.reserved = device.peak.fragments.requested = mebibytes(1000);
   device.peak.by_use[static_cast<std::size_t>(MemoryUse::activations)] = mebibytes(520);
-  const auto advice = [&] {
-    return say(memory_findings(MemorySnapshot{}, device).front().advice);
-  };
+  const auto advice = [&] { return say(memory_findings(MemorySnapshot{}, device).front().advice); };
   EXPECT_TRUE(advice().starts_with("Recompute them"));
   device.trains = false;
   EXPECT_TRUE(advice().starts_with("No stack shows a backward pass"));

@@ -81,16 +81,6 @@ CategoryMeans means_of_all(const JobResult& job) {
   return means;
 }
 
-// In the mean step: devices that start launched work late although nothing runs on them. The host
-// has done its part.
-double held_in(const JobResult& job) {
-  if (!job.explanation || job.steps.common.empty()) return 0;
-  double sum = 0;
-  for (const HeldDevice& held : job.explanation->held)
-    sum += static_cast<double>(held.total.count());
-  return sum / static_cast<double>(job.steps.common.size() * job.ranks.size());
-}
-
 Groups group_times(const JobResult& job, const CategoryMeans& means,
                    const std::optional<MfuBudget>& mfu) {
   using enum BudgetCategory;
@@ -224,30 +214,6 @@ Message queue_text(const JobResult& job) {
   if (!most.host.launch_bound) return {};
   return msg::launches_find_idle(most.host.empty_queue_launches, most.host.launches,
                                  value_if(job.ranks.size() > 1, most.rank));
-}
-
-// Kernels that start long after their launch returned although the device is idle: not the host's
-// doing, nor what a launch costs.
-Message shared_device_text(const JobResult& job) {
-  for (const RankResult& r : job.ranks)
-    for (const IdleCause& cause : r.device.idle) {
-      if (cause.cause != BudgetCategory::idle_launch || cause.count == 0 || cause.largest.empty())
-        continue;
-      const std::string& meanwhile = cause.largest.front().host_activity;
-      const bool in_launch = meanwhile.starts_with("cuda") || meanwhile.starts_with("hip") ||
-                             meanwhile.starts_with("cu");
-      const bool much =
-          static_cast<double>(cause.total.count()) >
-          threshold::late_starts_share * static_cast<double>(r.budget.total.sum().count());
-      const bool long_ones =
-          cause.total / static_cast<std::int64_t>(cause.count) >= threshold::late_start_gap;
-      if (in_launch || !much || !long_ones ||
-          r.host.slack_p50.value_or(Ns{}) < threshold::late_start_slack)
-        continue;
-      return msg::kernels_start_late(r.rank,
-                                     cause.total / static_cast<std::int64_t>(r.steps.size()));
-    }
-  return {};
 }
 
 // As in the table of the costliest kernels: the mean of the devices.

@@ -549,4 +549,5 @@ FORWARD = [("alloc", n, "model.py", "forward") for n in (1, 2, 3, 4)] + [
     ("free_completed", n, "main.py", "main") for n in (1, 2, 3, 4)
 ]
 snapshot("whole_program.pickle", [WHOLE_PROGRAM])
+snapshot("kept_without_backward.pickle", [FORWARD])
 snapshot("second_device_failed.pickle", [WHOLE_PROGRAM, FORWARD], failed={1})

@@ -91,7 +91,7 @@ struct DeviceMemoryAccount {
   bool has_stacks = false;
   bool begins_empty = true;
   bool trains = true;  // a stack shows a backward or an optimizer, or an allocation has no stack
-  Ns start{};  // UNIX, of the first event
+  Ns start{};          // UNIX, of the first event
   Ns length{};
   MemoryInstant peak{};  // of live bytes; the first of equal ones
   MemoryInstant end{};   // at the snapshot
