@@ -511,13 +511,19 @@ HangGroup account_of(const Group& group, const CommRecords& records) {
   return out;
 }
 
+// Whether all ranks have made a call that no device has begun: each waits behind earlier work of
+// its device, so that the call shows less of the cause than a rank that did not come.
+bool waits_behind_others(const HangFinding& f) {
+  return f.kind == HangKind::not_finished && f.call && f.call->state == CallState::scheduled;
+}
+
 // Sorts causes first and updates the indices in `follows`.
 void put_causes_first(HangAccount& out) {
   std::vector<std::size_t> order(out.findings.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
     const HangFinding& f = out.findings[i];
-    return !f.follows ? 0 : f.circular ? 1 : 2;
+    return !f.follows ? (waits_behind_others(f) ? 1 : 0) : f.circular ? 2 : 3;
   });
   std::vector<std::size_t> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;

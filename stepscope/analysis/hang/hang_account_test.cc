@@ -107,6 +107,19 @@ TEST(CallMatch, TellsWhatARankDidOtherwise) {
   EXPECT_TRUE(early.next_of_others);
 }
 
+TEST(Hang, NamesAnAbsenceBeforeACallThatNoDeviceHasBegun) {
+  Record job;
+  const std::uint32_t tensor = job.group({0, 1});
+  const std::uint32_t expert = job.group({2, 3, 4});
+  for (const int rank : {0, 1}) job.call(tensor, rank, "all_gather", 4, scheduled);
+  for (const int rank : {3, 4}) job.call(expert, rank, "all_to_all", 4, scheduled);
+  const HangAccount found = job.found();
+  ASSERT_EQ(found.findings.size(), 2U);
+  EXPECT_EQ(found.findings[0].kind, HangKind::missing);
+  EXPECT_EQ(found.findings[1].kind, HangKind::not_finished);
+  EXPECT_FALSE(found.findings[1].follows.has_value());
+}
+
 TEST(Hang, NamesTheRankThatDidNotCome) {
   Record record;
   const std::uint32_t g = record.group({0, 1, 2});
