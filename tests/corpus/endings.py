@@ -447,3 +447,13 @@ VLLM = "(Worker_TP{} pid=77) ERROR 11-30 12:00:0{} [v1/engine/core.py:718] "
 text("workers_of_vllm.log", "".join(VLLM.format(rank, rank) + line + "\n" for line in (
     "Traceback (most recent call last):", '  File "/w/serve.py", line 31, in load',
     "    raise ValueError(", "ValueError: no such layer") for rank in (1, 2)))
+
+
+def nested(path):
+    (path / "files").mkdir()
+    (path / "files" / "output.log").write_text("srun: error: n2: task 3: Killed\n", encoding="utf-8")
+    (path / "logs").mkdir()
+    (path / "logs" / "debug.log").write_text("a line\n", encoding="utf-8")
+
+
+INPUTS["run_of_folders/"] = nested

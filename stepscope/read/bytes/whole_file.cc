@@ -44,6 +44,40 @@ Result<std::string> read_text_file(const std::string& path, const StopFlag* stop
   return text;
 }
 
+namespace {
+
+constexpr int deepest_folder = 3;
+constexpr std::size_t most_files_below = 20'000;
+
+std::vector<std::string> files_in(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  std::error_code code;
+  for (fs::directory_iterator at(folder, fs::directory_options::skip_permission_denied, code);
+       !code && at != fs::directory_iterator(); at.increment(code)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) files.push_back(at->path().string());
+  }
+  return files;
+}
+
+std::vector<std::string> files_below(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  std::error_code code;
+  constexpr auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator at(folder, options, code);
+       !code && at != fs::recursive_directory_iterator(); at.increment(code)) {
+    std::error_code ignored;
+    if (at.depth() >= deepest_folder) at.disable_recursion_pending();
+    if (at->is_regular_file(ignored)) files.push_back(at->path().string());
+    if (files.size() == most_files_below) break;
+  }
+  return files;
+}
+
+}  // namespace
+
 void each_file(std::span<const std::string> inputs, std::string_view hint,
                std::vector<Error>& errors,
                const std::function<void(const std::string& path, bool inside)>& take) {
@@ -54,12 +88,9 @@ void each_file(std::span<const std::string> inputs, std::string_view hint,
       take(input, false);
       continue;
     }
-    std::vector<std::string> files;
-    for (fs::directory_iterator at(input, fs::directory_options::skip_permission_denied, code);
-         !code && at != fs::directory_iterator(); at.increment(code)) {
-      std::error_code ignored;
-      if (at->is_regular_file(ignored)) files.push_back(at->path().string());
-    }
+    std::vector<std::string> files = files_in(input);
+    // A program that writes into folders of its own leaves nothing beside them.
+    if (files.empty()) files = files_below(input);
     std::ranges::sort(files, {}, [](const std::string& p) { return std::pair(p.size(), p); });
     for (const std::string& path : files) take(path, true);
     if (files.empty())

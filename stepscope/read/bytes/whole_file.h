@@ -32,7 +32,8 @@ struct WholeFileLimit {
                                                  const StopFlag* stop = nullptr);
 
 // Calls take(path, inside) for each input, and for the files inside one that is a directory: those
-// with short names first. A directory without files is an error with this hint.
+// with short names first. A directory that has only directories stands for the files below it, at
+// most 20,000. A directory without files is an error with this hint.
 void each_file(std::span<const std::string> inputs, std::string_view hint,
                std::vector<Error>& errors,
                const std::function<void(const std::string& path, bool inside)>& take);
