@@ -53,6 +53,13 @@ TEST(HangSentence, SaysEachKindInOneSentence) {
             "rank 0 waits in send 57 of default_pg for rank 3, which does not receive it");
 }
 
+TEST(HangSentence, CountsTheFindingsThatFollowFromNoOther) {
+  HangResult r{.records = four_ranks()};
+  for (int i = 0; i < 4; ++i) r.account.findings.push_back(hang_finding(HangKind::missing));
+  for (const std::size_t consequence : {2U, 3U}) r.account.findings[consequence].follows = 0;
+  EXPECT_NE(say(hang_sentence(r)).find("1 more finding has a cause of its own"), std::string::npos);
+}
+
 TEST(HangSentence, NamesTheRanksThatWroteNothing) {
   HangResult r{.records = four_ranks()};
   HangFinding f = hang_finding(HangKind::no_record);

@@ -254,7 +254,8 @@ Message evidence_in_words(const HangResult& r) {
   Messages parts = {cause_in_words(r)};
   if (!findings.empty()) {
     parts.push_back(msg::sentence(finding_in_words(r, findings.front())));
-    const auto causes = std::ranges::count(findings, false, &HangFinding::follows);
+    const auto causes =
+        std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; });
     if (findings.front().circular)
       parts.push_back(msg::wait_in_circle(false));
     else if (causes > 1)
