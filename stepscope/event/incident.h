@@ -51,6 +51,7 @@ struct WrittenTime {
 struct IncidentEvent {
   IncidentKind kind = IncidentKind::exception;
   bool follows = false;             // the line says that something else ended first
+  bool earlier_step = false;        // of a step of the job's script, behind which another one began
   std::optional<int> rank{};        // of the job
   std::optional<int> local_rank{};  // on its host
   std::string host{};

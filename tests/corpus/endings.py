@@ -457,3 +457,33 @@ def nested(path):
 
 
 INPUTS["run_of_folders/"] = nested
+
+
+# ---- steps of a script under Slurm ------------------------------------------------------------------------------------
+STEP = ("+ srun --ntasks=1 sysinfo.sh\nsrun: error: n1: task 0: Exited with exit code 1\n"
+        "+ srun -l --mpi=pmix --ntasks=4 python train.py\n" + "".join(f"{r}: loading data\n" for r in range(4)))
+text("step_of_a_tool.log", STEP + "0: step 1 loss 2.5\n3: done\n")
+text("tasks_of_a_list.log", STEP + "".join(
+    f'{r}: Traceback (most recent call last):\n{r}:   File "train.py", line 9, in read\n{r}: KeyError: "tokens"\n' for r in range(4)) +
+     "srun: error: n1: task 1: Exited with exit code 1\nsrun: error: n1: tasks 0,2-3: Exited with exit code 1\n")
+text("no_room_on_the_last.log", STEP +
+     '3: Traceback (most recent call last):\n3:   File "train.py", line 65, in gather\n'
+     "3: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.16 GiB. GPU 3 has a total capacity of 139.80 GiB of which "
+     "1.28 GiB is free. Including non-PyTorch memory, this process has 138.51 GiB memory in use. Of the allocated memory 137.72 GiB "
+     "is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated.\n" + "".join(
+         f"{r}: " + timeout(r, "SeqNum=92, OpType=ALLREDUCE, NumelIn=1, NumelOut=1", "22:26:03.5") +
+         f"{r}: [rank{r}]:[E1130 22:26:03.6 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank {r}] Exception (either an "
+         "error or timeout) detected by watchdog at work: 92, last enqueued NCCL work: 92, last completed NCCL work: 91.\n"
+         for r in range(3)))
+text("time_limit_after_abort.log", STEP + "".join(
+    f"{r}: run.sh: line 95: 86{r} Aborted                 (core dumped) python train.py\nsrun: error: n1: task {r}: Exited with exit code 134\n"
+    for r in (1, 2, 3)) + "0: [2026-11-30T12:00:00.5] error: *** STEP 5.1 ON n1 CANCELLED AT 2026-11-30T12:00:00 DUE TO TIME LIMIT ***\n"
+     "srun: error: n1: task 0: Terminated\n")
+text("two_jobs_of_slurm.log", "slurmstepd: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-28T12:00:00 ***\nstarting again\n"
+     "slurmstepd: error: *** JOB 6 ON n1 CANCELLED AT 2026-11-30T12:00:00 DUE TO PREEMPTION ***\n")
+ROW = ("[{0}]:\n  time      : 2026-11-30_12:00:00\n  host      : n1\n  rank      : {1} (local_rank: {1})\n  exitcode  : -11 (pid: {2})\n"
+       "  error_file: <N/A>\n")
+text("segfault_in_table.log", "".join(f"[n1:{22 + r}:0:{22 + r}] Caught signal 11 (Segmentation fault: address not mapped)\n"
+                                      for r in range(4)) +
+     "E1130 12:00:00.5 7 torch/distributed/elastic/multiprocessing/api.py:881] failed (exitcode: -11) local_rank: 0 (pid: 22) of binary: python\n" +
+     ROW.format(0, 1, 23) + ROW.format(1, 2, 24) + ROW.format(2, 0, 22))

@@ -16,7 +16,9 @@ bool waits_only(IncidentKind kind) {
          kind == IncidentKind::barrier || kind == IncidentKind::absent;
 }
 
-bool may_be_cause(const IncidentEvent& e) { return !e.follows && !waits_only(e.kind); }
+bool may_be_cause(const IncidentEvent& e) {
+  return !e.follows && !e.earlier_step && !waits_only(e.kind);
+}
 
 bool is_abort(const IncidentEvent& e) {
   return e.code == (e.kind == IncidentKind::exit ? 128 + 6 : 6) &&
@@ -68,7 +70,7 @@ std::vector<Order> orders_of(const std::vector<IncidentEvent>& events) {
 // Events that a row joins have the same key.
 std::string row_key(const IncidentEvent& e) {
   std::string key(name_of(e.kind));
-  key += e.follows ? " follows " : " ";
+  key += e.earlier_step ? " earlier " : e.follows ? " follows " : " ";
   key += std::to_string(e.kind == IncidentKind::timeout ? -1 : e.code.value_or(-1)) + ' ';
   switch (e.kind) {
     case IncidentKind::stuck:
@@ -79,9 +81,10 @@ std::string row_key(const IncidentEvent& e) {
     case IncidentKind::signal:
     case IncidentKind::device_memory:
     case IncidentKind::host_memory:
-    case IncidentKind::cancelled:
     case IncidentKind::shared_memory:
       return key + e.where;
+    case IncidentKind::cancelled:
+      return key + e.text.substr(std::min(e.text.find("DUE TO "), e.text.size()));
     case IncidentKind::device_error:
       if (e.code) return key + e.where + (contains(e.text, "SXid (") ? " switch" : "");
       return key + e.where + ' ' + e.text.substr(0, 120);
@@ -100,7 +103,8 @@ bool ends(IncidentKind kind) {
 // Processes that end one by one are not one row: the first of them may be the reason.
 constexpr Ns together{10'000'000'000};
 bool at_once(const IncidentEvent& row, const IncidentEvent& event) {
-  if (!ends(event.kind) || !row.time || !event.time) return true;
+  const bool once = ends(event.kind) || event.kind == IncidentKind::cancelled;
+  if (!once || !row.time || !event.time) return true;
   return row.time->no_year != event.time->no_year || event.time->time - row.time->time <= together;
 }
 
@@ -201,9 +205,10 @@ void find_cause(const CommRecords& records, const std::vector<Order>& orders,
     if (is_reason_of(a, b)) return true;
     if (has_a_reason(a) || !has_a_reason(b)) return false;
     if (error < end || !comparable(a, b)) return true;
-    // A process aborts before the lines of its error have gone through the launcher.
-    return is_abort(b) && a.kind != IncidentKind::signal && a.input == b.input &&
-           !(has_own_time(a) && has_own_time(b));
+    // A process aborts before the lines of its error have gone through the launcher. A scheduler
+    // writes of the end that it makes before the processes can.
+    return is_abort(b) && a.kind != IncidentKind::signal && a.kind != IncidentKind::cancelled &&
+           a.input == b.input && !(has_own_time(a) && has_own_time(b));
   };
   const auto explained = [&](std::size_t end) {
     // A process says of its own end before it exits with a code, and before its job is stopped.
@@ -255,10 +260,15 @@ IncidentAccount account_incident(const CommRecords& records, const std::vector<i
   if (out.world && *out.world <= highest) out.world.reset();
   for (const IncidentEvent& e : events)
     if (e.rank && stopped_by_another(e)) named.insert(*e.rank);
+  // A process that only its number names may be any of the ranks.
+  std::set<std::int64_t> numbers;
+  for (const IncidentEvent& e : events)
+    if (!e.rank && e.pid && ends(e.kind)) numbers.insert(*e.pid);
   constexpr int most = 1 << 20;
   if (!named.empty())
     for (int r = 0; r < std::min(most, out.world.value_or(highest + 1)); ++r)
       if (!named.contains(r)) out.silent.push_back(r);
+  if (out.silent.size() <= numbers.size()) out.silent.clear();
   return out;
 }
 

@@ -8,7 +8,8 @@
 namespace stepscope {
 
 // Each is a part of what one of the readers looks for.
-inline constexpr std::array<std::string_view, 132> event_words = {
+inline constexpr std::array<std::string_view, 133> event_words = {
+    "+ srun ",
     "ut of memory",
     "] Signal: ",
     "|CCL_ERROR|",

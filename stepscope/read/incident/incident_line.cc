@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
 #include "stepscope/read/comm_lines/nccl_line.h"
 #include "stepscope/read/incident/device_line.h"
+#include "stepscope/read/incident/job_step.h"
 #include "stepscope/read/incident/launcher_prefix.h"
 #include "stepscope/read/incident/signal_words.h"
 #include "stepscope/read/log/log_line.h"
@@ -110,22 +112,15 @@ std::optional<IncidentEvent> mpirun_exit(std::string_view line) {
 }
 
 // "srun: error: n3: task 17: Killed", "…: tasks 0-7: Exited with exit code 1", "…: Out Of Memory".
+// The rank is that of a single task.
 std::optional<IncidentEvent> srun_exit(std::string_view line) {
-  const auto rest = behind(line, "srun: error: ");
-  if (!rest) return std::nullopt;
-  const std::size_t colon = rest->find(": task");
-  if (colon == std::string_view::npos) return std::nullopt;
-  std::string_view tasks = rest->substr(colon + 6);
-  if (tasks.starts_with('s')) tasks.remove_prefix(1);
-  if (!tasks.starts_with(' ')) return std::nullopt;
-  tasks.remove_prefix(1);
-  const std::size_t end = tasks.find(": ");
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string_view what = tasks.substr(end + 2);
+  if (!is_end_of_tasks(line)) return std::nullopt;
+  const std::string_view rest = *behind(line, "srun: error: ");
+  const std::string_view tasks = *behind(rest, ": task");
+  const std::string_view what = *behind(tasks, ": ");
   IncidentEvent e = event_of(IncidentKind::exit);
-  e.host = rest->substr(0, colon);
-  const std::string_view list = tasks.substr(0, end);
-  if (!list.empty() && std::ranges::all_of(list, is_digit)) e.rank = leading_number<int>(list);
+  e.host = rest.substr(0, rest.find(": task"));
+  if (const std::vector<int> ended = ended_tasks(line); ended.size() == 1) e.rank = ended.front();
   if (what.starts_with("Out Of Memory")) {
     e.kind = IncidentKind::host_memory;
   } else if (const auto code = number_behind(what, "Exited with exit code ")) {
@@ -202,6 +197,24 @@ std::optional<IncidentEvent> stuck_watchdog(std::string_view line) {
 }
 
 }  // namespace
+
+void take_rows_of_table(IncidentEvent& event, std::span<const std::string_view> before) {
+  for (const std::string_view field : before) {
+    if (field.starts_with("rank      : ")) {
+      event.rank = leading_number<int>(field.substr(12));
+      if (const auto local = number_behind(field, "local_rank: "))
+        event.local_rank = static_cast<int>(std::clamp<std::int64_t>(*local, 0, 1'000'000));
+    } else if (field.starts_with("host      : ")) {
+      event.host = field.substr(12, 200);
+    } else if (field.starts_with("time      : ")) {
+      std::string stamp(field.substr(12, 19));  // 2026-11-30_12:00:00
+      if (stamp.size() > 10 && stamp[10] == '_') stamp[10] = ' ';
+      event.time = written_time(stamp);
+    } else {
+      break;
+    }
+  }
+}
 
 std::optional<IncidentEvent> parse_incident(std::string_view line) {
   constexpr std::array all = {host_memory,  parse_device_error, adapter_error,

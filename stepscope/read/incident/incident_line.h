@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,9 @@ namespace stepscope {
 // The event of a line that stands alone. Time, input, line and the rank of a launcher's prefix are
 // not set.
 [[nodiscard]] std::optional<IncidentEvent> parse_incident(std::string_view line);
+
+// Adds what the lines in front of a row "exitcode  : …" of torchrun's table say: time, host and
+// rank. `before`: the lines, the last first, without prefixes and blanks around.
+void take_rows_of_table(IncidentEvent& event, std::span<const std::string_view> before);
 
 }  // namespace stepscope

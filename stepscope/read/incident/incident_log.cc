@@ -18,53 +18,24 @@
 #include "stepscope/read/incident/horovod_stall.h"
 #include "stepscope/read/incident/incident_line.h"
 #include "stepscope/read/incident/job_arguments.h"
+#include "stepscope/read/incident/job_step.h"
 #include "stepscope/read/incident/kernel_line.h"
 #include "stepscope/read/incident/library_line.h"
+#include "stepscope/read/incident/lines_around.h"
 #include "stepscope/read/incident/oom_line.h"
 #include "stepscope/read/incident/python_frame.h"
+#include "stepscope/read/incident/same_end.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::size_t most_events = 5000;
 constexpr std::size_t most_ooms_kept = 1000;
-constexpr std::size_t longest_event_text = 300;
 constexpr std::size_t most_ranks = 65536;
-constexpr std::uint64_t longest_traceback = 400;  // lines
 constexpr std::size_t longest_rest_of_header = 200;
-constexpr int joined_lines = 6;
 constexpr int lines_looked_back = 30;
-constexpr int frames_looked_back = 60;
 constexpr int lines_of_crash = 2000;
 constexpr std::size_t lines_of_fields = 30;
-
-std::string_view one_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
-std::string_view last_line_of(std::string_view& text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  const std::size_t begin = text.rfind('\n') + 1;  // npos + 1 is 0
-  const std::string_view line = text.substr(begin);
-  text = text.substr(0, begin);
-  return line;
-}
-
-std::optional<IncidentEvent> event_in(std::string_view line) {
-  for (const auto& of : {parse_kernel_line, parse_library_error, parse_incident, parse_ended})
-    if (auto event = of(line)) return event;
-  return std::nullopt;
-}
-
-std::string cut_text(std::string_view text) {
-  const std::string_view whole = trimmed(text);
-  std::string kept(whole.substr(0, longest_event_text));
-  return whole.size() > kept.size() ? kept + "…" : kept;
-}
 
 }  // namespace
 
@@ -81,12 +52,19 @@ std::optional<int> rank_in_file_name(std::string_view path) {
   return std::nullopt;
 }
 
+std::optional<IncidentEvent> IncidentLog::event_in(std::string_view line) {
+  for (const auto& of : {parse_kernel_line, parse_library_error, parse_incident, parse_ended})
+    if (auto event = of(line)) return event;
+  return std::nullopt;
+}
+
 void IncidentLog::begin(std::uint32_t input, std::string_view path) {
   input_ = input;
   path_ = path;
   file_rank_ = rank_in_file_name(path);
   lines_ = 0;
   found_ = 0;
+  first_ = into_.events.size();
   latest_.reset();
   labelled_ = false;
   other_ranks_ = false;
@@ -109,6 +87,7 @@ bool IncidentLog::end() {
     if (last != into_.last_lines.end() && last->second.input == input_)
       into_.last_lines.erase(last);
   }
+  join_same_ends(into_.events, first_);
   return found_ > 0;
 }
 
@@ -164,6 +143,7 @@ void IncidentLog::take(std::string_view block) {
     at = block.size() - rest.size();
   }
   for (const auto& [rank, of] : last) keep_last(rank, of);
+  if (labelled_) keep_last_of_labels(block);
   const auto ends = static_cast<std::uint64_t>(std::ranges::count(block, '\n'));
   if (file_rank_) {
     std::string_view text = block;
@@ -230,8 +210,12 @@ void IncidentLog::line(const OfLine& of) {
     return;
   }
   if (is_cann_code(trimmed(text)) && of.number <= joined_until_) return;
-  if (auto event = event_in(of.text)) {
-    add(std::move(*event), of);
+  if (const auto step = begin_of_step(of.text)) {
+    begin_step(step->labelled);
+    return;
+  }
+  if (const auto event = event_in(of.text)) {
+    add_each(*event, of);
     return;
   }
   if (exception_alone(of)) return;
@@ -241,121 +225,39 @@ void IncidentLog::line(const OfLine& of) {
   read_job_arguments(of.text, path_, into_);
 }
 
-// A frame, code, or the exception, which ends the traceback.
-void IncidentLog::traceback_line(const OfLine& of, Traceback& open, bool& done) {
-  const std::string_view text = without_launcher(of.text);
-  if (++open.lines > longest_traceback) {
-    done = true;
-    return;
+// Another step of the script begins: tasks that have ended are not the ranks of this one.
+void IncidentLog::begin_step(bool labelled) {
+  labelled_ = labelled;
+  for (std::size_t e = first_; e < into_.events.size(); ++e) {
+    IncidentEvent& event = into_.events[e];
+    if (!is_end_of_tasks(event.text)) continue;
+    event.earlier_step = true;
+    event.rank.reset();
   }
-  if (text.empty() || text.starts_with(' ') || text.starts_with('\t')) {
-    if (auto place = frame_place(text)) open.where = std::move(*place);
-    return;
-  }
-  if (!is_exception_line(text)) return;
-  done = true;
-  if (auto oom = parse_oom(text))
-    out_of_memory(std::move(*oom), of, std::move(open.where));
-  else
-    exception(of, text, std::move(open));
 }
 
-// The place of the program in the frames in front of an exception, whose header is not there.
-// Absent without frames; empty if all are of libraries.
-std::optional<std::string> IncidentLog::place_before(const OfLine& of) const {
-  const std::string stream = stream_of(of.whole);
-  std::optional<std::string> found;
-  std::string_view before = of.before;
-  for (int i = 0; i < frames_looked_back && !before.empty(); ++i) {
-    const std::string_view one = last_line_of(before);
-    if (stream_of(one) != stream) continue;
-    const std::string_view text = plain(one);
-    const bool indented = text.starts_with(' ') || text.starts_with('\t');
-    if (!indented && !text.starts_with("File \"")) break;
-    if (!is_python_frame(text)) continue;
-    if (auto place = frame_place(text)) return place;
-    found = std::string();
+// One line of srun may name many tasks.
+void IncidentLog::add_each(const IncidentEvent& event, const OfLine& of) {
+  const std::vector<int> tasks = event.rank ? std::vector<int>() : ended_tasks(of.text);
+  for (const int task : tasks) {
+    IncidentEvent one = event;
+    one.rank = task;
+    add(std::move(one), of);
   }
-  return found;
+  if (tasks.empty()) add(event, of);
 }
 
-// Whether the line is an exception without the header of its traceback, which is added.
-bool IncidentLog::exception_alone(const OfLine& of) {
-  const std::string_view text = without_launcher(of.text);
-  if (!is_exception_line(text)) return false;
-  auto place = place_before(of);
-  if (!place && !is_of_device_or_group(text)) return false;
-  exception(of, text, {.where = std::move(place).value_or(std::string())});
-  return true;
-}
-
-void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback open) {
-  // An error of NCCL has its kind and NCCL's own last error on the next lines.
-  std::string text(first);
-  std::string_view rest = of.behind;
-  for (int i = 0; contains(first, "NCCL error") && i < joined_lines && !rest.empty(); ++i) {
-    const std::string_view more = trimmed(plain(one_line(rest)));
-    if (more.empty() || more.starts_with("```") || contains(more, "Exception raised")) break;
-    // What NCCL says itself leads.
-    const std::size_t name = text.find(": ");
-    if (text.ends_with("Last error:") && name < text.size()) {
-      text.insert(name + 2, std::string(more) + "; ");
-      break;
-    }
-    if (is_exception_line(more)) break;
-    text += "; ";
-    text += more;
+// The last line of each task of srun --label, also if no line of it tells of an event.
+void IncidentLog::keep_last_of_labels(std::string_view block) {
+  std::map<int, OfLine> last;
+  OfLine of{.text = {}, .number = lines_, .before = {}, .behind = {}};
+  for (std::string_view rest = block; !rest.empty();) {
+    of.whole = of.text = one_line(rest);
+    ++of.number;
+    const auto rank = launcher_rank(of.text, true);
+    if (rank && !trimmed(without_launcher(of.text)).empty()) last[*rank] = of;
   }
-  // Ray's message has a line break of its own.
-  if (contains(first, "RayOutOfMemoryError") && first.ends_with(" node"))
-    (text += ' ') += trimmed(plain(one_line(rest)));
-  const std::optional<int> device_rank = reason_of_cann(of, text);
-  IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(text)};
-  e.rank = device_rank;
-  // "… in store based barrier on rank: 7" of PyTorch.
-  if (contains(text, "store based barrier"))
-    if (const auto rank = number_behind(text, "on rank: ");
-        rank && *rank >= 0 && *rank < 10'000'000)
-      e.rank = static_cast<int>(*rank);
-  e.local_rank = open.local_rank;
-  e.text = text;
-  if (const auto words = device_words(text)) {
-    e.kind = IncidentKind::device_error;
-    e.text = *words;
-  }
-  // An exception that says how another process ended.
-  if (const auto ended = event_in(text)) {
-    const bool actor = ended->kind == IncidentKind::exit && !ended->code;
-    const bool signal = ended->kind == IncidentKind::signal;
-    if (ended->kind == IncidentKind::host_memory || actor || (signal && e.follows)) {
-      e = *ended;
-      e.text = text;
-    }
-    if (signal) e.code = ended->code;
-  }
-  e.text = cut_text(e.text);
-  e.where = std::move(open.where);
-  add(std::move(e), of);
-}
-
-// An error of Ascend's libraries has its rank and its reason on the next lines: "[ERROR] …
-// RankID:3) ERR02200 DIST call hccl api failed.", "EJ0001: TIME Failed to initialize …". Adds the
-// reason to `text`, and returns the rank.
-std::optional<int> IncidentLog::reason_of_cann(const OfLine& of, std::string& text) {
-  std::optional<int> rank;
-  if (!contains_any(text, {"HCCL error", "torch_npu/"})) return rank;
-  std::string_view behind_it = of.behind;
-  for (int i = 0; i < joined_lines && !behind_it.empty(); ++i) {
-    const std::string_view more = trimmed(plain(one_line(behind_it)));
-    if (const auto number = number_behind(more, "RankID:"); number && *number >= 0)
-      rank = static_cast<int>(std::min<std::int64_t>(*number, 10'000'000));
-    if (!is_cann_code(more)) continue;
-    text += "; ";
-    text += more;
-    joined_until_ = of.number + static_cast<std::uint64_t>(i) + 1;
-    break;
-  }
-  return rank;
+  for (const auto& [rank, line] : last) keep_last(rank, line);
 }
 
 // "all_reduce (distributed_c10d.py:2501)": where the thread was that a signal ended. Python writes
@@ -502,7 +404,9 @@ void IncidentLog::keep_last(int rank, const OfLine& of) {
 void IncidentLog::add(IncidentEvent event, const OfLine& of) {
   ++found_;
   // A watchdog of a device's error names the rank of its group.
-  const auto launched = launcher_rank(of.text, labelled_);
+  // The label of a task stands in front of what the scheduler says of the job, too.
+  const auto launched =
+      event.kind == IncidentKind::cancelled ? std::nullopt : launcher_rank(of.text, labelled_);
   const bool of_group =
       event.kind == IncidentKind::device_error || event.kind == IncidentKind::exception;
   if (launched && (!event.rank || of_group)) event.rank = launched;
@@ -514,23 +418,10 @@ void IncidentLog::add(IncidentEvent event, const OfLine& of) {
   if (event.text.empty()) event.text = cut_text(without_launcher(of.text));
   // The table of torchrun's ChildFailedError has time, host and rank on the lines before.
   if (trimmed(without_launcher(of.text)).starts_with("exitcode  : ")) {
-    std::string_view before = of.before;
-    for (int i = 0; i < 4 && !before.empty(); ++i) {
-      const std::string_view field = trimmed(plain(last_line_of(before)));
-      if (field.starts_with("rank      : ")) {
-        event.rank = leading_number<int>(field.substr(12));
-        if (const auto local = number_behind(field, "local_rank: "))
-          event.local_rank = static_cast<int>(std::clamp<std::int64_t>(*local, 0, 1'000'000));
-      } else if (field.starts_with("host      : ")) {
-        event.host = field.substr(12, 200);
-      } else if (field.starts_with("time      : ")) {
-        std::string stamp(field.substr(12, 19));  // 2026-11-30_12:00:00
-        if (stamp.size() > 10 && stamp[10] == '_') stamp[10] = ' ';
-        event.time = written_time(stamp);
-      } else {
-        break;
-      }
-    }
+    std::vector<std::string_view> rows;
+    for (std::string_view before = of.before; rows.size() < 4 && !before.empty();)
+      rows.push_back(trimmed(plain(last_line_of(before))));
+    take_rows_of_table(event, rows);
   }
   std::vector<NcclSaying> said;
   if (event.kind == IncidentKind::network || event.kind == IncidentKind::shared_memory)

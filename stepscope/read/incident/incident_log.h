@@ -55,6 +55,7 @@ class IncidentLog {
     std::string_view whole{};
   };
 
+  [[nodiscard]] static std::optional<IncidentEvent> event_in(std::string_view line);
   void line(const OfLine& of);
   void traceback_line(const OfLine& of, Traceback& open, bool& done);
   void watchdog(const OfLine& of);
@@ -63,6 +64,9 @@ class IncidentLog {
   void exception(const OfLine& of, std::string_view first, Traceback open);
   [[nodiscard]] bool exception_alone(const OfLine& of);
   [[nodiscard]] std::optional<int> reason_of_cann(const OfLine& of, std::string& text);
+  void begin_step(bool labelled);
+  void add_each(const IncidentEvent& event, const OfLine& of);
+  void keep_last_of_labels(std::string_view block);
   void complete(IncidentEvent& event, const OfLine& of) const;
   void add(IncidentEvent event, const OfLine& of);
   [[nodiscard]] std::string_view plain(std::string_view line) const;
@@ -81,6 +85,7 @@ class IncidentLog {
   bool labelled_ = false;               // the output of srun --label
   std::uint64_t lines_ = 0;             // before the block
   std::uint64_t found_ = 0;             // events of this file
+  std::size_t first_ = 0;               // the first of them in the list of all
   std::optional<WrittenTime> latest_;
   LauncherNames names_{};
   std::uint64_t joined_until_ = 0;  // line; what CANN writes before it belongs to an exception

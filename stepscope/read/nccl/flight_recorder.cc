@@ -383,10 +383,11 @@ void settle_groups(CommRecords& records) {
       return p.first == p.second;
     });
     constexpr int most = 1 << 20;
-    if (same)
-      for (int r = 0; r < std::min(most, std::max(group.size, group.places.rbegin()->first + 1));
-           ++r)
-        callers.insert(r);
+    int ranks = same ? std::max(group.size, group.places.rbegin()->first + 1) : 0;
+    // The default group has every rank of the job, so also those that wrote other lines.
+    if (same && group.name == "default_pg" && !records.incident.last_lines.empty())
+      ranks = std::max(ranks, records.incident.last_lines.rbegin()->first + 1);
+    for (int r = 0; r < std::min(most, ranks); ++r) callers.insert(r);
     group.members.assign(callers.begin(), callers.end());
   }
 }

@@ -253,8 +253,9 @@ Message event_in_words(const IncidentEvent& e, bool dates, std::size_t processes
 
 Message row_in_words(const HangResult& r, const IncidentRow& row, bool dates) {
   const std::size_t processes = row.ranks.empty() ? row.pids.size() : row.ranks.size();
-  return event_in_words(r.records.incident.events[row.event], dates,
-                        std::max<std::size_t>(processes, 1));
+  const IncidentEvent& e = r.records.incident.events[row.event];
+  Message words = event_in_words(e, dates, std::max<std::size_t>(processes, 1));
+  return e.earlier_step ? msg::event_of_earlier_step(std::move(words)) : words;
 }
 
 // Who it happened to: ranks, else what the line names.
