@@ -487,3 +487,33 @@ text("segfault_in_table.log", "".join(f"[n1:{22 + r}:0:{22 + r}] Caught signal 1
                                       for r in range(4)) +
      "E1130 12:00:00.5 7 torch/distributed/elastic/multiprocessing/api.py:881] failed (exitcode: -11) local_rank: 0 (pid: 22) of binary: python\n" +
      ROW.format(0, 1, 23) + ROW.format(1, 2, 24) + ROW.format(2, 0, 22))
+
+
+# ---- other launchers and libraries --------------------------------------------------------------------------------------
+text("pals.log", "".join(timeout(r, REDUCE, prefix=False) for r in (0, 2)) + "n1.hsn: rank 2 died from signal 6 and dumped core\n"
+     "n1.hsn: rank 1 died from signal 15\n")
+text("pals_segfault.log", "n1.hsn: rank 2 died from signal 11 and dumped core\nn1.hsn: rank 1 died from signal 15\n")
+text("transport_of_ucx.log", "[n1:77:0:77] ib_mlx5_log.c:143  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)\n")
+text("mesh_of_gloo.log", "".join(f"[rank{r}]:[E1130 02:05:38.7 ProcessGroupGloo.cpp:143] Gloo connectFullMesh failed with [pair.cc:144] no error\n"
+                                  for r in (4, 6)))
+text("refused_by_gloo.log", "terminate called after throwing an instance of 'gloo::IoException'\n"
+     "  what():  [pair.cc:724] connect [127.0.1.1]:3210: Connection refused\nAborted (core dumped)\n")
+text("nccl_in_what.log", STEP + "".join(
+    f"{r}: terminate called after throwing an instance of 'c10::DistBackendError'\n{r}:   what():  NCCL error in: /x/NCCLUtils.cpp:77, "
+    f"invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version 2.25.1\n{r}: ncclInvalidUsage: This usually reflects invalid "
+    f"usage of NCCL library.\n{r}: Last error:\n{r}: NET/IB : Requested properties for vNic 4, only 4 vNics have been created\n"
+    f"{r}: run.sh: line 95: 86{r} Aborted                 (core dumped) python train.py\n" for r in (1, 2)))
+text("julia.out", "CUDA backend loaded\nERROR: LoadError: Out of GPU memory\nStacktrace:\n  [1] main()\n    @ Main /w/cg.jl:7\n"
+     "in expression starting at /w/cg.jl:22\nsrun: error: n1: task 0: Exited with exit code 1\n")
+text("kernel_oops.log", "<1>[  201.654822] BUG: unable to handle kernel NULL pointer dereference at           (null)\n<4>[  201.83] Call Trace:\n")
+text("kernel_files.log", "kern  :warn  : 2026-11-30T04:41:44,285060+00:00 VFS: file-max limit 1000000 reached\n")
+text("adapter_left_out.log", "".join(
+    f"n1:8{r}:9{r} [{r}] ibvwrap.c:94 NCCL WARN Call to ibv_open_device failed\n\n"
+    f"n1:8{r}:9{r} [{r}] p2p_plugin.c:565 NCCL WARN NET/IB : Unable to open device mlx5_an0\n" for r in range(2)) + "step:1/20000 train_loss:6.9\n")
+text("multicast.log", "n23:12098:12141 [2] transport/nvls.cc:244 NCCL WARN Cuda failure 1 'invalid argument'\n")
+text("npu_wait.log", "(train pid=8464) RuntimeError: npuSynchronizeDevice:build/CMakeFiles/torch_npu.dir/compiler_depend.ts:479 NPU function error: "
+     "AclrtSynchronizeDeviceWithTimeout, error code is 507048\n(train pid=8464) [ERROR] 2026-11-30-12:00:00 (PID:2, Device:0, RankID:8) "
+     "ERR00100 PTA call acl api failed\n(train pid=8464) [Error]: The execution of the internal task times out. \n(train pid=8464)         "
+     "Rectify the fault based on the error information in the ascend log.\n(train pid=8464) EI0002: [PID: 2] 2026-11-30-12:00:00.5 The wait "
+     "execution of the Notify register times out. Reason: The Notify register has not received the Notify record from remote rank: "
+     "[unknown]. tag[AllReduce_group_name_7], group information: [group:[group_name_7], rankSize[8], rankId[0]]\n")

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -405,7 +404,11 @@ class GroupReader {
     f.ranks.insert(f.ranks.end(), group_.elsewhere.begin(), group_.elsewhere.end());
     f.unrecorded = group_.unrecorded;
     std::vector<std::size_t> waiting = meeting.present;
-    waiting.insert(waiting.end(), meeting.passed.begin(), meeting.passed.end());
+    // The call that a watchdog names is the first that its rank has not finished.
+    for (const std::size_t m : meeting.passed) {
+      const CommSequence& s = *group_.members[m].calls;
+      if (!s.watchdog_only || s.collectives.empty()) waiting.push_back(m);
+    }
     std::ranges::sort(waiting);
     f.others = ranks(waiting);
     if (meeting.behind.empty()) return true;
@@ -509,30 +512,6 @@ HangGroup account_of(const Group& group, const CommRecords& records) {
   }
   if (!all) out.all_reached.reset();
   return out;
-}
-
-// Whether all ranks have made a call that no device has begun: each waits behind earlier work of
-// its device, so that the call shows less of the cause than a rank that did not come.
-bool waits_behind_others(const HangFinding& f) {
-  return f.kind == HangKind::not_finished && f.call && f.call->state == CallState::scheduled;
-}
-
-// Sorts causes first and updates the indices in `follows`.
-void put_causes_first(HangAccount& out) {
-  std::vector<std::size_t> order(out.findings.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    const HangFinding& f = out.findings[i];
-    return !f.follows ? (waits_behind_others(f) ? 1 : 0) : f.circular ? 2 : 3;
-  });
-  std::vector<std::size_t> place(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-  std::vector<HangFinding> sorted;
-  for (const std::size_t i : order) {
-    sorted.push_back(std::move(out.findings[i]));
-    if (sorted.back().follows) sorted.back().follows = place[*sorted.back().follows];
-  }
-  out.findings = std::move(sorted);
 }
 
 // Timeouts of groups without other findings.

@@ -135,6 +135,9 @@ void find_desync(const CommRecords& records, HangAccount& out);
 // call that all have made and none finishes follows from the finding in which one of them stands.
 // Sets `follows` and `circular`.
 void find_causes(const CommRecords& records, HangAccount& out);
+// Sorts causes first, absences before calls that no device has begun. Updates the indices in
+// `follows`.
+void put_causes_first(HangAccount& out);
 
 // The last call that a rank recorded, over all its groups.
 struct LastCall {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "stepscope/analysis/hang/hang_account.h"
 
@@ -106,6 +108,12 @@ std::optional<std::size_t> cause_of(const Standings& s, const HangFinding& f, st
   return cause;
 }
 
+// Whether all ranks have made a call that no device has begun: each waits behind earlier work of
+// its device, so that the call shows less of the cause than a rank that did not come.
+bool waits_behind_others(const HangFinding& f) {
+  return f.kind == HangKind::not_finished && f.call && f.call->state == CallState::scheduled;
+}
+
 }  // namespace
 
 void find_causes(const CommRecords& records, HangAccount& out) {
@@ -124,6 +132,23 @@ void find_causes(const CommRecords& records, HangAccount& out) {
     if (!at || walk[*at] != f) continue;
     for (; !all[*at].circular; at = all[*at].follows) all[*at].circular = true;
   }
+}
+
+void put_causes_first(HangAccount& out) {
+  std::vector<std::size_t> order(out.findings.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    const HangFinding& f = out.findings[i];
+    return !f.follows ? (waits_behind_others(f) ? 1 : 0) : f.circular ? 2 : 3;
+  });
+  std::vector<std::size_t> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::vector<HangFinding> sorted;
+  for (const std::size_t i : order) {
+    sorted.push_back(std::move(out.findings[i]));
+    if (sorted.back().follows) sorted.back().follows = place[*sorted.back().follows];
+  }
+  out.findings = std::move(sorted);
 }
 
 }  // namespace stepscope

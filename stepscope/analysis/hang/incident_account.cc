@@ -185,6 +185,10 @@ void find_cause(const CommRecords& records, const std::vector<Order>& orders,
     if (e.kind == IncidentKind::timeout && has_own_time(e) &&
         (!given_up || order_of(e) < *given_up))
       given_up = order_of(e);
+  // PyTorch's watchdog aborts the process that it gave up for.
+  std::set<std::pair<std::uint32_t, int>> gave_up;  // files and ranks
+  for (const IncidentEvent& e : events)
+    if (e.kind == IncidentKind::timeout && e.rank) gave_up.emplace(e.input, *e.rank);
   std::vector<std::size_t> candidates;  // rows
   for (std::size_t i = 0; i < out.rows.size(); ++i) {
     const std::uint32_t e = out.rows[i].event;
@@ -193,7 +197,11 @@ void find_cause(const CommRecords& records, const std::vector<Order>& orders,
     const bool compared =
         !records.compared.empty() &&
         (has_a_reason(events[e]) || contains(events[e].text, "mismatch between collectives"));
-    if (may_be_cause(events[e]) && !too_late && !compared) candidates.push_back(i);
+    const bool by_watchdog = is_abort(events[e]) && !out.rows[i].ranks.empty() &&
+                             std::ranges::all_of(out.rows[i].ranks, [&](int rank) {
+                               return gave_up.contains({events[e].input, rank});
+                             });
+    if (may_be_cause(events[e]) && !too_late && !compared && !by_watchdog) candidates.push_back(i);
   }
   const auto event_at = [&](std::size_t candidate) -> const IncidentEvent& {
     return events[out.rows[candidates[candidate]].event];

@@ -89,7 +89,7 @@ void each_file(std::span<const std::string> inputs, std::string_view hint,
       continue;
     }
     std::vector<std::string> files = files_in(input);
-    // A program that writes into folders of its own leaves nothing beside them.
+    // A program that writes into folders of its own leaves no files next to them.
     if (files.empty()) files = files_below(input);
     std::ranges::sort(files, {}, [](const std::string& p) { return std::pair(p.size(), p); });
     for (const std::string& path : files) take(path, true);

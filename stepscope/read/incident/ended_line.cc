@@ -246,7 +246,9 @@ std::optional<IncidentEvent> set_up(std::string_view line) {
   if (!said) return std::nullopt;
   const bool connects =
       contains_any(*said, {"onnect to ", "to connect "}) && contains(*said, " failed : ");
-  const bool adapter = said->starts_with("Call to ibv_") && contains(*said, " failed");
+  // NCCL leaves out a device that it cannot open.
+  const bool adapter = said->starts_with("Call to ibv_") && contains(*said, " failed") &&
+                       !said->starts_with("Call to ibv_open_device");
   if (!connects && !adapter &&
       !contains_any(*said, {"has already checked in", "Duplicate GPU detected"}))
     return std::nullopt;
@@ -276,16 +278,19 @@ std::optional<IncidentEvent> no_shared_memory(std::string_view line) {
 }
 
 // "transport/p2p.cc:237 NCCL WARN Cuda failure 'invalid argument'": a GPU does not get at the
-// memory of another one. Errors that any call returns after a kernel has failed say nothing of it.
+// memory of another one; of nvls.cc: the switches do not give it memory for multicast. Errors that
+// any call returns after a kernel has failed say nothing of it.
 std::optional<IncidentEvent> no_peer_access(std::string_view line) {
   const auto said = behind(line, "WARN ");
-  if (!said || !contains(line, "transport/p2p.cc:")) return std::nullopt;
-  if (!contains_any(*said, {"failure 'invalid argument'", "failure 'peer access",
+  const bool switches = contains(line, "transport/nvls.cc:");
+  if (!said || (!switches && !contains(line, "transport/p2p.cc:"))) return std::nullopt;
+  if (!contains_any(*said, {"failure 1 'invalid argument'", "failure 801 'operation not supported'",
+                            "failure 'invalid argument'", "failure 'peer access",
                             "failure 'invalid device ordinal'", "failure 'mapping of buffer",
                             "failure 'operation not supported'", "failure 'API call is not"}))
     return std::nullopt;
   IncidentEvent e{.kind = IncidentKind::network, .text = std::string(trimmed(*said))};
-  e.where = "p2p.cc";
+  e.where = switches ? "nvls.cc" : "p2p.cc";
   return e;
 }
 

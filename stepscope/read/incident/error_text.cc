@@ -189,6 +189,7 @@ bool is_of_device_or_group(std::string_view text) {
                              "HCCL error",
                              "Hccl",
                              "torch_npu/",
+                             "NPU function error",
                              "gloo",
                              "oneCCL",
                              "RCCL",

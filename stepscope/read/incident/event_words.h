@@ -8,7 +8,15 @@
 namespace stepscope {
 
 // Each is a part of what one of the readers looks for.
-inline constexpr std::array<std::string_view, 133> event_words = {
+inline constexpr std::array<std::string_view, 141> event_words = {
+    " died from signal ",
+    "Transport retry count",
+    "connectFullMesh failed",
+    "ERROR: LoadError: ",
+    "BUG: unable to handle",
+    "Kernel panic - not sync",
+    "VFS: file-max limit",
+    "throwing an instance of",
     "+ srun ",
     "ut of memory",
     "] Signal: ",
@@ -128,7 +136,7 @@ inline constexpr std::array<std::string_view, 133> event_words = {
     "posix_fallocate failed",
     "shm_open failed",
     "Duplicate GPU detected",
-    "Cuda failure '",
+    "Cuda failure ",
     "Call to ibv_",
     "sync event",
     "sync fatal event",

@@ -70,6 +70,25 @@ bool IncidentLog::exception_alone(const OfLine& of) {
   return true;
 }
 
+// "terminate called after throwing an instance of 'c10::DistBackendError'", and its words on the
+// next line: "  what():  NCCL error in: …". Whether the line has these words, which are added.
+bool IncidentLog::exception_of_cpp(const OfLine& of) {
+  const std::string_view text = trimmed(without_launcher(of.text));
+  if (!text.starts_with("what():")) return false;
+  const std::string stream = stream_of(of.whole);
+  std::string_view before = of.before;
+  for (int i = 0; i < joined_lines && !before.empty(); ++i) {
+    const std::string_view one = last_line_of(before);
+    if (stream_of(one) != stream) continue;
+    const auto name = behind(one, "after throwing an instance of '");
+    if (!name) return false;
+    const std::string words(trimmed(text.substr(7)));
+    exception(of, std::string(name->substr(0, name->find('\''))) + ": " + words, {});
+    return true;
+  }
+  return false;
+}
+
 void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback open) {
   // An error of NCCL has its kind and NCCL's own last error on the next lines.
   std::string text(first);
@@ -91,7 +110,9 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback 
   if (contains(first, "RayOutOfMemoryError") && first.ends_with(" node"))
     (text += ' ') += trimmed(plain(one_line(rest)));
   const std::optional<int> device_rank = reason_of_cann(of, text);
-  IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(text)};
+  // A process that joins the others and is refused there is no consequence of an end.
+  const bool joins = contains(text, "gloo") && contains(text, "Connection refused");
+  IncidentEvent e{.kind = IncidentKind::exception, .follows = is_consequence(text) && !joins};
   e.rank = device_rank;
   // "… in store based barrier on rank: 7" of PyTorch.
   if (contains(text, "store based barrier"))
@@ -124,13 +145,14 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback 
 // reason to `text`, and returns the rank.
 std::optional<int> IncidentLog::reason_of_cann(const OfLine& of, std::string& text) {
   std::optional<int> rank;
-  if (!contains_any(text, {"HCCL error", "torch_npu/"})) return rank;
+  if (!contains_any(text, {"HCCL error", "torch_npu/", "torch_npu."})) return rank;
   std::string_view behind_it = of.behind;
   for (int i = 0; i < joined_lines && !behind_it.empty(); ++i) {
     const std::string_view more = trimmed(plain(one_line(behind_it)));
     if (const auto number = number_behind(more, "RankID:"); number && *number >= 0)
       rank = static_cast<int>(std::min<std::int64_t>(*number, 10'000'000));
     if (!is_cann_code(more)) continue;
+    if (contains(more, "Notify register times out")) break;  // an event of its own
     text += "; ";
     text += more;
     joined_until_ = of.number + static_cast<std::uint64_t>(i) + 1;

@@ -35,7 +35,7 @@ constexpr std::size_t most_ranks = 65536;
 constexpr std::size_t longest_rest_of_header = 200;
 constexpr int lines_looked_back = 30;
 constexpr int lines_of_crash = 2000;
-constexpr std::size_t lines_of_fields = 30;
+constexpr std::size_t lines_of_fields = 60;
 
 }  // namespace
 
@@ -218,7 +218,7 @@ void IncidentLog::line(const OfLine& of) {
     add_each(*event, of);
     return;
   }
-  if (exception_alone(of)) return;
+  if (exception_alone(of) || exception_of_cpp(of)) return;
   for (const StalledRank& stalled : horovod_stall(text, of.behind))
     add({.kind = IncidentKind::absent, .rank = stalled.rank, .text = cut_text(stalled.operation)},
         of);
@@ -247,7 +247,7 @@ void IncidentLog::add_each(const IncidentEvent& event, const OfLine& of) {
   if (tasks.empty()) add(event, of);
 }
 
-// The last line of each task of srun --label, also if no line of it tells of an event.
+// The last line of each task of srun --label, also if no line of it has an event.
 void IncidentLog::keep_last_of_labels(std::string_view block) {
   std::map<int, OfLine> last;
   OfLine of{.text = {}, .number = lines_, .before = {}, .behind = {}};
@@ -291,11 +291,11 @@ void IncidentLog::complete(IncidentEvent& event, const OfLine& of) const {
   if (event.host.empty()) event.host = of.name;
   if (event.host.empty()) event.host = host_of_syslog(of.text);
   // A terminal may have wrapped the line of a watchdog; HCCL's error has its rank in front.
-  const std::string_view above = last_line_of(before = of.before);
+  before = of.before;
   if (event.kind == IncidentKind::stuck && !event.rank && !launcher_rank(of.text))
-    event.rank = launcher_rank(above);
-  if (event.kind == IncidentKind::timeout && !event.rank)
-    if (const auto rank = number_behind(above, " RankID:");
+    event.rank = launcher_rank(last_line_of(before));
+  for (int i = 0; event.kind == IncidentKind::timeout && !event.rank && i < 4; ++i)
+    if (const auto rank = number_behind(last_line_of(before), " RankID:");
         rank && *rank >= 0 && *rank < 10'000'000)
       event.rank = static_cast<int>(*rank);
 }

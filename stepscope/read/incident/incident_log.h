@@ -63,6 +63,7 @@ class IncidentLog {
   [[nodiscard]] bool allocator_stats(const OfLine& of);
   void exception(const OfLine& of, std::string_view first, Traceback open);
   [[nodiscard]] bool exception_alone(const OfLine& of);
+  [[nodiscard]] bool exception_of_cpp(const OfLine& of);
   [[nodiscard]] std::optional<int> reason_of_cann(const OfLine& of, std::string& text);
   void begin_step(bool labelled);
   void add_each(const IncidentEvent& event, const OfLine& of);

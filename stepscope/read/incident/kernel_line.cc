@@ -79,11 +79,33 @@ std::optional<IncidentEvent> blocked_task(std::string_view line) {
   return e;
 }
 
+// "BUG: unable to handle kernel NULL pointer dereference at …", "Kernel panic - not syncing: Fatal
+// exception", "VFS: file-max limit 1000000 reached".
+std::optional<IncidentEvent> fault_of_kernel(std::string_view line) {
+  for (const std::string_view words :
+       {"BUG: unable to handle ", "Kernel panic - not syncing", "VFS: file-max limit "}) {
+    const std::size_t at = line.find(words);
+    if (at == std::string_view::npos) continue;
+    const std::string_view front = line.substr(0, at);
+    // A sentence may quote the message.
+    if (!front.empty() && !front.ends_with("] ") && !front.ends_with(": ") &&
+        !front.ends_with("+00:00 "))
+      return std::nullopt;
+    IncidentEvent e{.kind = IncidentKind::error, .where = "kernel"};
+    // Addresses stand in columns.
+    for (const char c : line.substr(at))
+      if (c != ' ' || !e.text.ends_with(' ')) e.text += c;
+    return e;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<IncidentEvent> parse_kernel_line(std::string_view line) {
   auto event = fault_of_program(line);
   if (!event) event = blocked_task(line);
+  if (!event) event = fault_of_kernel(line);
   if (event) event->host = host_of_syslog(line);
   return event;
 }

@@ -18,6 +18,7 @@ constexpr std::string_view peer_lost = "communication peer process has unexpecte
 constexpr std::array<std::string_view, 2> nccl_tests = {": Test NCCL failure ",
                                                         ": Test CUDA failure "};
 constexpr std::string_view mpi_process = "Process name: [";
+constexpr std::string_view julia_error = "ERROR: LoadError: ";
 
 // "[n1:77]" of Open MPI, "[n1:77:0:78]" of UCX, which ends at `close`.
 void set_process_in_brackets(IncidentEvent& event, std::string_view line, std::size_t close) {
@@ -156,12 +157,59 @@ std::optional<IncidentEvent> agent_of_jax(std::string_view line) {
   return e;
 }
 
+// "n1: rank 2 died from signal 6 and dumped core", "n1: rank 2 exited with code 1" of PALS, the
+// mpiexec of HPE Cray.
+std::optional<IncidentEvent> end_by_pals(std::string_view line) {
+  const bool named = !line.starts_with("rank ");  // a host may have been taken off
+  const std::size_t at = named ? line.find(": rank ") : 0;
+  if (at == std::string_view::npos || contains(line.substr(0, at), " ")) return std::nullopt;
+  const std::string_view rest = line.substr(at + (named ? 7 : 5));
+  const auto rank = leading_number<int>(rest);
+  const auto signal = number_behind(rest, " died from signal ");
+  const auto code = number_behind(rest, " exited with code ");
+  if (!rank || *rank < 0 || *rank >= 10'000'000 || (!signal && !code)) return std::nullopt;
+  if (signal.value_or(1) < 1 || signal.value_or(1) > 64) return std::nullopt;
+  IncidentEvent e{.kind = signal ? IncidentKind::signal : IncidentKind::exit, .rank = rank};
+  e.code = signal ? signal : code;
+  e.follows = signal == 15;
+  e.host = line.substr(0, std::min<std::size_t>(at, 200));
+  return e;
+}
+
+// "[n1:77:0:77] ib_mlx5_log.c:143  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 …)" of
+// UCX: the status 12 of an adapter.
+std::optional<IncidentEvent> transport_of_ucx(std::string_view line) {
+  const std::size_t at = line.find("] ib_mlx5_log.c:");
+  if (at == std::string_view::npos || !contains(line, "Transport retry count exceeded"))
+    return std::nullopt;
+  IncidentEvent e{.kind = IncidentKind::network, .code = 12};
+  set_process_in_brackets(e, line, at);
+  return e.pid ? std::optional(e) : std::nullopt;
+}
+
+// "… ProcessGroupGloo.cpp:143] Gloo connectFullMesh failed with [pair.cc:144] no error".
+std::optional<IncidentEvent> mesh_of_gloo(std::string_view line) {
+  const auto said = behind(line, "ProcessGroupGloo.cpp:");
+  const std::size_t at = line.find("Gloo connectFullMesh failed");
+  if (!said || at == std::string_view::npos) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::error, .text = std::string(trimmed(line.substr(at)))};
+}
+
+// "ERROR: LoadError: Out of GPU memory" of Julia, which names the line of the program behind its
+// stack.
+std::optional<IncidentEvent> error_of_julia(std::string_view line) {
+  if (!line.starts_with(julia_error)) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::exception,
+                       .text = std::string(trimmed(line.substr(julia_error.size())))};
+}
+
 }  // namespace
 
 std::optional<IncidentEvent> parse_library_error(std::string_view line) {
   constexpr std::array all = {
       caught_signal, heap_of_c,         error_of_oneccl, peer_of_mpi,
-      abort_of_mpi,  process_of_mpirun, agent_of_jax,    failure_of_nccl_tests};
+      abort_of_mpi,  process_of_mpirun, agent_of_jax,    failure_of_nccl_tests,
+      end_by_pals,   transport_of_ucx,  mesh_of_gloo,    error_of_julia};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;
@@ -170,7 +218,7 @@ std::optional<IncidentEvent> parse_library_error(std::string_view line) {
 bool has_fields_behind(const IncidentEvent& event, std::string_view line) {
   return event.kind == IncidentKind::peer || event.kind == IncidentKind::blocked ||
          (event.kind == IncidentKind::exit && !event.code && !event.pid) ||
-         contains_any(line, nccl_tests);
+         line.starts_with(julia_error) || contains_any(line, nccl_tests);
 }
 
 void take_fields(IncidentEvent& event, std::string_view line,
@@ -203,6 +251,11 @@ void take_fields(IncidentEvent& event, std::string_view line,
     }
     if (mpirun && event.code) break;
   }
+  for (const std::string_view text : behind_it)
+    if (const auto place = line.starts_with(julia_error)
+                               ? behind(text, "in expression starting at ")
+                               : std::nullopt)
+      event.where = place->substr(place->rfind('/') + 1);  // npos + 1 is 0
   if (event.kind == IncidentKind::blocked) event.where = module_of_frames(behind_it);
 }
 

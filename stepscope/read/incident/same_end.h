@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of one file that tell the same end of a process: a shell and a handler of signals name its
+// Lines of one file about the same end of a process: a shell and a handler of signals name its
 // number, a launcher its rank, and a table has both.
 #pragma once
 

@@ -54,6 +54,14 @@ std::optional<std::uint32_t> same_end(const HostsByEnd& hosts, std::string_view 
   return first;
 }
 
+// Whether a host's name is what two lines that were written at once left of another one: its begin
+// and its end.
+bool is_rest_of(std::string_view rest, std::string_view host) {
+  if (rest.empty() || rest.size() >= host.size()) return false;
+  const auto begin = static_cast<std::size_t>(std::ranges::mismatch(rest, host).in1 - rest.begin());
+  return begin > 0 && host.ends_with(rest.substr(begin));
+}
+
 }  // namespace
 
 std::uint32_t LogProcesses::process_of(const NcclSaying& saying) {
@@ -397,8 +405,16 @@ void LogProcesses::find_actors(const std::vector<std::vector<std::uint32_t>>& gr
   }
   std::set<std::uint32_t> present;
   for (const LogActor& a : actors_) present.insert(a.process);
+  const auto is_piece = [&](const LogProcess& p) {
+    return std::ranges::any_of(present, [&](std::uint32_t other) {
+      const LogProcess& whole = processes_[other];
+      return p.pid == 0 || (p.pid == whole.pid && is_rest_of(p.host, whole.host));
+    });
+  };
+  const std::size_t named = present.size();
   for (std::uint32_t p = 0; p < processes_.size(); ++p)
-    if (!present.contains(p)) actors_.push_back({.process = p});
+    if (!present.contains(p) && (named == 0 || !is_piece(processes_[p])))
+      actors_.push_back({.process = p});
 }
 
 // An actor's rank in the job is its rank in the largest communicator if all share one, else the

@@ -159,6 +159,9 @@ bool is_unreached_gpu(const IncidentEvent& e) {
   return e.kind == IncidentKind::device_error && contains(e.text, "determine the device handle");
 }
 bool is_error_of_switch(const IncidentEvent& e) { return e.code && contains(e.text, "SXid ("); }
+bool is_of_kernel(const IncidentEvent& e) {
+  return e.kind == IncidentKind::error && e.where == "kernel";
+}
 bool stopped_the_launcher(const IncidentEvent& e) {
   return e.kind == IncidentKind::signal && contains(e.text, " death signal");
 }
@@ -168,6 +171,7 @@ Message network_in_words(const IncidentEvent& e, std::size_t processes) {
   if (e.code) return msg::event_network(e.code, meaning_of_status(*e.code));
   if (contains(text, "Duplicate GPU")) return msg::event_duplicate_gpu(text, processes);
   if (e.where == "p2p.cc") return msg::event_peer_access(text);
+  if (e.where == "nvls.cc") return msg::event_multicast(text);
   if (contains_any(text, {"Call to ibv_", "async "})) return msg::event_adapter(text, processes);
   return msg::event_set_up(text, contains(text, "has already checked in"));
 }
@@ -228,7 +232,8 @@ Message event_in_words(const IncidentEvent& e, bool dates, std::size_t processes
                                   value_if(!e.where.empty(), printable(e.where)));
     case IncidentKind::error:
       return msg::event_error(without_stop(shorten(printable(e.text), 220)),
-                              value_if(!e.where.empty(), printable(e.where)), processes);
+                              value_if(!e.where.empty() && !is_of_kernel(e), printable(e.where)),
+                              processes);
     case IncidentKind::peer:
       return msg::event_peer_lost(value_if(!e.where.empty(), printable(e.where)));
     case IncidentKind::blocked:
@@ -266,6 +271,7 @@ Value who_of(const HangResult& r, const IncidentRow& row) {
   if (e.kind == IncidentKind::cancelled) return msg::the_job();
   if (e.kind == IncidentKind::evicted) return msg::a_pod();
   if (stopped_the_launcher(e)) return msg::the_launcher();
+  if (is_of_kernel(e)) return msg::a_kernel(host);
   const Value address = value_if(!e.where.empty(), printable(e.where));
   if (is_error_of_switch(e)) return msg::a_switch(host, address);
   if (is_lost_gpu(e) || is_unreached_gpu(e) || (e.kind == IncidentKind::device_error && e.code))
