@@ -109,6 +109,7 @@ Message oom_sentence(const OomMessage& m, const OomAccount& a) {
     case OomCause::other_process:
       return msg::oom_other_process(place, m.request, a.others, a.other_pid);
     case OomCause::missing:
+      if (a.missing.value == 0) return msg::oom_full(place, m.request, a.used, m.total);
       return msg::oom_missing(place, m.request, a.missing, a.used, m.total, a.at_least);
     case OomCause::free_enough:
       return msg::oom_free_enough(place, m.request, m.free, a.alone);
@@ -161,6 +162,8 @@ Messages oom_advice(const OomMessage& m, const OomAccount& a) {
     case OomCause::missing:
       if (much_unallocated(m)) out.push_back(own.pieces);
       out.push_back(own.hold_less);
+      if (a.reserved && a.used && a.reserved->value > a.used->value + a.used->value / 200)
+        out.push_back(msg::counts_more_than_device(a.reserved, a.used));
       // Paddle does not say what of its memory is unused.
       if (m.framework == OomFramework::paddle) out.push_back(own.pieces);
       if (m.private_pools && m.private_pools->value > 0)

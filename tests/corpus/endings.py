@@ -517,3 +517,11 @@ text("npu_wait.log", "(train pid=8464) RuntimeError: npuSynchronizeDevice:build/
      "Rectify the fault based on the error information in the ascend log.\n(train pid=8464) EI0002: [PID: 2] 2026-11-30-12:00:00.5 The wait "
      "execution of the Notify register times out. Reason: The Notify register has not received the Notify record from remote rank: "
      "[unknown]. tag[AllReduce_group_name_7], group information: [group:[group_name_7], rankSize[8], rankId[0]]\n")
+
+
+text("full_to_the_last.log", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 10.75 GiB "
+     "of which 2.50 MiB is free. Process 77 has 10.75 GiB memory in use. Of the allocated memory 9.98 GiB is allocated by PyTorch, and "
+     "2.68 MiB is reserved by PyTorch but unallocated.\n")
+text("asleep.log", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.78 GiB. GPU 0 has a total capacity of 39.56 GiB of which "
+     "4.51 GiB is free. Including non-PyTorch memory, this process has 34.90 GiB memory in use. Of the allocated memory 50.32 GiB is "
+     "allocated by PyTorch, and 169.70 MiB is reserved by PyTorch but unallocated.\n")

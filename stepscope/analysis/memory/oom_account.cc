@@ -29,10 +29,20 @@ std::int64_t half_digit(Bytes size) {
   return 0;
 }
 
-// What the process itself holds by the message; absent where it is less than its allocator has.
+// Whether what the process holds by the driver, and what is free, is the whole device. Then what
+// its allocator counts beyond is not on the device, as the pools that vLLM's sleep mode has
+// released.
+bool fills_the_device(const OomMessage& m) {
+  return m.own && m.free && m.total && m.own->value <= m.total->value &&
+         m.own->value + m.free->value >= m.total->value - m.total->value / 50;
+}
+
+// What the process itself holds by the message; absent where it is less than its allocator has, as
+// in containers.
 std::optional<Bytes> own_of(const OomMessage& m) {
   const std::int64_t reserved = of(m.allocated) + of(m.unallocated);
-  if (!m.own || m.own->value < reserved - reserved / 200) return std::nullopt;
+  if (!m.own || (m.own->value < reserved - reserved / 200 && !fills_the_device(m)))
+    return std::nullopt;
   return m.own;
 }
 
@@ -147,7 +157,7 @@ bool of_start(const OomMessage& m, OomAccount& out) {
 bool of_memory_beyond(const OomMessage& m, OomAccount& out) {
   if (!m.total || !m.allocated) return false;
   const std::int64_t held = of(m.allocated) + of(m.unallocated);
-  if (held <= m.total->value + m.total->value / 200) return false;
+  if (held <= m.total->value + m.total->value / 200 || fills_the_device(m)) return false;
   out.beyond = Bytes{held - m.total->value};
   return concludes(out, OomCause::beyond);
 }
@@ -197,6 +207,10 @@ bool of_device(const OomMessage& m, OomAccount& out) {
   if (of_own_limit(m, out)) return true;
   const std::int64_t request = m.request->value;
   const std::int64_t missing = request - m.free->value - of(m.unallocated);
+  // What is left of a full device may be in pieces that are too small.
+  const bool full = m.total && m.free->value <= m.total->value / 1000 &&
+                    out.used.value_or(Bytes{}).value > m.total->value / 2;
+  if (!xla && request <= m.free->value && full) return concludes(out, OomCause::missing);
   // XLA counts what is free in its own pool, so that only its pieces are too small.
   if (request <= m.free->value)
     return concludes(out, xla ? OomCause::fragmented : OomCause::free_enough);

@@ -179,5 +179,25 @@ TEST(OomAccount, OfAMappingTellsWhatTheDeviceLacks) {
   EXPECT_EQ(mapping.used, gib(79));
 }
 
+TEST(OomAccount, AFullDeviceMayHaveAsMuchFreeAsIsAskedFor) {
+  OomMessage m = message(0, 0, 0, 0);
+  m.request = Bytes{2 << 20};
+  m.free = Bytes{2 << 20};
+  m.allocated = gib(79);
+  EXPECT_EQ(account_oom(m).cause, OomCause::missing);
+  EXPECT_EQ(account_oom(m).missing, gib(0));
+  m.allocated = gib(10);
+  EXPECT_EQ(account_oom(m).cause, OomCause::free_enough);
+}
+
+TEST(OomAccount, WhatIsNotOnTheDeviceIsNotMemoryOfTheHost) {
+  OomMessage m = message(6, 4, 100, 0);
+  EXPECT_EQ(account_oom(m).cause, OomCause::beyond);
+  m.own = gib(76);
+  EXPECT_EQ(account_oom(m).cause, OomCause::missing);
+  EXPECT_EQ(account_oom(m).missing, gib(2));
+  EXPECT_EQ(account_oom(m).used, gib(76));
+}
+
 }  // namespace
 }  // namespace stepscope
