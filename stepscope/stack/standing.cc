@@ -44,9 +44,31 @@ std::string program_frame(const Profile& profile, const NodePhases& phases, std:
   return {};
 }
 
-// faulthandler names no threads. Its "Current thread" is the one that a signal interrupted.
+// The innermost function of a stack without frames of Python, except those of the system, in which
+// the thread waits or began.
+std::string native_frame(const Profile& profile, const NodePhases& phases, std::uint32_t node) {
+  constexpr std::array<std::string_view, 12> of_system = {
+      "pthread_", "__pthread_", "futex", "__futex", "poll",         "__poll",
+      "ppoll",    "__GI_",      "epoll", "clone",   "start_thread", "__libc_"};
+  const CallTree& tree = profile.tree;
+  std::string found;
+  for (std::uint32_t n = node; n != 0 && tree.parent[n] != 0; n = tree.parent[n]) {
+    const Frame& frame = phases.frames[index(tree.frame[n])].frame;
+    if (frame.kind == FrameKind::python) return {};
+    const std::string_view name = frame.function;
+    const bool system = std::ranges::any_of(
+        of_system, [&](std::string_view begin) { return name.starts_with(begin); });
+    if (found.empty() && !system && !name.empty() && name != "??")
+      found = frame_words(profile, phases, tree.frame[n]);
+  }
+  return found;
+}
+
+// faulthandler names no threads. Its "Current thread" is the one that a signal interrupted. gdb
+// counts threads from the main thread on.
 bool is_main(const ProfileThread& thread) {
-  return contains(thread.name, "MainThread") || thread.name.starts_with("Current thread");
+  return contains(thread.name, "MainThread") || thread.name.starts_with("Current thread") ||
+         thread.name == "Thread 1";
 }
 
 }  // namespace
@@ -88,6 +110,7 @@ std::vector<Standing> standing_of(const Profile& profile, const PhaseRules& rule
                              .frame = program_frame(profile, phases, *node)},
                 .main = is_main(thread),
                 .backward = rules.phases[phase].name == "backward_call"};
+    if (c.standing.frame.empty()) c.standing.frame = native_frame(profile, phases, *node);
     const auto [at, fresh] = best.try_emplace(
         {thread.input, several ? thread.process + thread.name : thread.process}, c);
     if (!fresh && better(c, at->second)) at->second = std::move(c);

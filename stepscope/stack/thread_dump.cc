@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text dumps of all threads at one moment: `py-spy dump` (innermost frame first) and Python's
-// faulthandler. Each thread is one sample.
+// Text dumps of all threads at one moment: `py-spy dump` (innermost frame first), Python's
+// faulthandler, and gdb's `thread apply all bt`. Each thread is one sample.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -42,6 +42,31 @@ bool faulthandler_frame(std::string_view line, std::string& frame) {
   return true;
 }
 
+// "#8  0x00007f in ncclGroupEnd () from /x/libnccl.so.2" → "ncclGroupEnd (libnccl.so.2)", "#3  poll
+// (fds=0x7f) at /x/poll.c:29" → "poll (/x/poll.c:29)".
+bool gdb_frame(std::string_view line, std::string& frame) {
+  if (!line.starts_with('#')) return false;
+  const std::size_t number = line.find_first_not_of("0123456789", 1);
+  if (number == 1 || number == std::string_view::npos || line[number] != ' ') return false;
+  std::string_view call = trimmed(line.substr(number));
+  if (call.starts_with("0x")) {
+    const std::size_t in = call.find(" in ");
+    if (in == std::string_view::npos) return false;
+    call.remove_prefix(in + 4);
+  }
+  const std::size_t arguments = call.find(" (");
+  if (arguments == 0 || arguments == std::string_view::npos) return false;
+  const std::string_view rest = call.substr(arguments);
+  frame.assign(call.substr(0, arguments));
+  if (const std::size_t at = rest.rfind(" at "); at != std::string_view::npos) {
+    frame.append(" (").append(rest.substr(at + 4)).append(")");
+  } else if (const std::size_t from = rest.rfind(" from "); from != std::string_view::npos) {
+    const std::string_view library = rest.substr(from + 6);
+    frame.append(" (").append(library.substr(library.rfind('/') + 1)).append(")");  // npos + 1 is 0
+  }
+  return true;
+}
+
 class DumpReader {
  public:
   explicit DumpReader(ProfileBuilder& into) : into_(into) {}
@@ -62,6 +87,10 @@ class DumpReader {
       return;
     }
     if (words.empty()) return;
+    if (open_ && gdb_frame(text, frame_)) {
+      frames_.push_back(into_.strings.intern(frame_));
+      return;
+    }
     const bool indented = text.front() == ' ' || text.front() == '\t';
     if (!open_ || !indented) {
       ++other_;
@@ -164,6 +193,7 @@ bool is_thread_dump(std::string_view head) {
     const std::string_view line = take_line(head);
     std::string frame;
     const std::string_view words = trimmed(line);
+    if (thread && gdb_frame(line, frame)) return true;
     if (thread && line.starts_with(' ') &&
         (faulthandler_frame(words, frame) ||
          (words.ends_with(')') && words.find(" (") != std::string_view::npos)))

@@ -40,6 +40,17 @@ TEST(ThreadDump, KeepsDumpsOfEqualNumbersApart) {
                     {"Process 1|Thread 1 \"MainThread\";f (a.py:1)", 1}}));
 }
 
+TEST(ThreadDump, ReadsGdb) {
+  EXPECT_EQ(test::folded_text(
+                "(gdb) thread apply all bt\n\nThread 2 (Thread 0x7f (LWP 78)):\n"
+                "#0  0x00007f in poll () from /lib64/libc.so.6\n"
+                "#1  proxy (args=0x56) at proxy.cc:7\n\n"
+                "Thread 1 (Thread 0x8f (LWP 77)):\n#0  0x1 in ?? () from /usr/lib/libcuda.so.1\n"
+                "#1  0x2 in ncclGroupEnd () from /usr/lib/libnccl.so.2\n#2  0x3 in main ()\n"),
+            (Folded{{"Thread 2;proxy (proxy.cc:7);poll (libc.so.6)", 1},
+                    {"Thread 1;main;ncclGroupEnd (libnccl.so.2);?? (libcuda.so.1)", 1}}));
+}
+
 TEST(ThreadDump, ReadsFaulthandler) {
   EXPECT_EQ(
       test::folded_text(

@@ -525,3 +525,9 @@ text("full_to_the_last.log", "torch.OutOfMemoryError: CUDA out of memory. Tried 
 text("asleep.log", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.78 GiB. GPU 0 has a total capacity of 39.56 GiB of which "
      "4.51 GiB is free. Including non-PyTorch memory, this process has 34.90 GiB memory in use. Of the allocated memory 50.32 GiB is "
      "allocated by PyTorch, and 169.70 MiB is reserved by PyTorch but unallocated.\n")
+
+
+# ---- stacks of gdb ---------------------------------------------------------------------------------------------------
+text("gdb_rank2.txt", "(gdb) thread apply all bt\n\nThread 9 (Thread 0x7f (LWP 496152)):\n#0  0x0f in poll () from /lib64/libc.so.6\n"
+     "#1  0x0f in ncclProxyService () from /usr/lib/libnccl.so.2\n\nThread 1 (Thread 0x8f (LWP 496100)):\n"
+     "#0  0x0f in ?? () from /usr/lib/libcuda.so.1\n#1  0x0f in ncclGroupEnd () from /usr/lib/libnccl.so.2\n#2  0x0f in main ()\n")
