@@ -531,3 +531,19 @@ text("asleep.log", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocat
 text("gdb_rank2.txt", "(gdb) thread apply all bt\n\nThread 9 (Thread 0x7f (LWP 496152)):\n#0  0x0f in poll () from /lib64/libc.so.6\n"
      "#1  0x0f in ncclProxyService () from /usr/lib/libnccl.so.2\n\nThread 1 (Thread 0x8f (LWP 496100)):\n"
      "#0  0x0f in ?? () from /usr/lib/libcuda.so.1\n#1  0x0f in ncclGroupEnd () from /usr/lib/libnccl.so.2\n#2  0x0f in main ()\n")
+
+
+# ---- texts without a reader, and what they are -----------------------------------------------------------------------
+text("table_of_smi.txt", "Mon Nov 30 12:00:00 2026\n+----+\n| NVIDIA-SMI 570.47    Driver Version: 570.47    CUDA Version: 12.8 |\n|====|\n"
+     "|   0  NVIDIA H100      Off  | 00000000:05:00.0 Off |                    0 |\n")
+text("fabric_manager.txt", "Jan 05 14:45:26 n1 nv-fabricmanager[1120]: Connected to 1 node.\n"
+     "Jan 05 14:45:28 n1 systemd[1]: Started nvidia-fabricmanager.service - NVIDIA fabric manager service.\n")
+text("sacct.txt", "JobID|State|End\n39125549|CANCELLED by 118|2026-11-30T23:59:38\n")
+text("process_list.txt", "   6472          \\_ python3.11 <defunct>\n   6473          \\_ python3.11\n")
+text("boot.log", "<6>[    0.000000] Initializing cgroup subsys cpu\n<5>[    0.000000] Linux version 6.8.0\n")
+text("synapse.log", "[19:08:34.164951][GC                    ][error][tid:44F8A] Failed to load tpc kernel for node: TPC634\n"
+     "[19:08:34.165045][PT_BRIDGE       ][error][tid:44F8A] Graph compile failed. synStatus=synStatus 26 [Generic failure]. compile\n")
+text("sagemaker.txt", "UnexpectedStatusException: Error for Training job a-2026-11-30: Failed. Reason: AlgorithmError: ExecuteUserScriptError:\n"
+     'Command "/miniconda3/bin/python -m train"\n')
+folder("settings_with_comments", {
+    "ds_config.json": '{"stage": 3, # sharded\n "device": "cpu"}\n', "train.err": "srun: error: n2: task 3: Killed\n"})

@@ -170,6 +170,16 @@ std::optional<IncidentEvent> worker_of_ray(std::string_view line) {
   return e;
 }
 
+// "… Error for Training job NAME: Failed. Reason: AlgorithmError: ExecuteUserScriptError:" of
+// SageMaker, for the end of a process of the job.
+std::optional<IncidentEvent> job_of_sagemaker(std::string_view line) {
+  const std::size_t at = line.find("Error for Training job ");
+  if (at == std::string_view::npos || !contains(line, ": Failed. Reason: ")) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::exception,
+                       .follows = true,
+                       .text = std::string(trimmed(line.substr(at)))};
+}
+
 // "EI0002: The wait execution of the Notify register times out. Reason: … tag[AllReduce_10.0.0.1…]"
 // of Ascend's HCCL, with "remote rank:[24]" of the group and "group:[group_name_1654]" behind it.
 std::optional<IncidentEvent> wait_of_hccl(std::string_view line) {
@@ -311,9 +321,10 @@ std::optional<IncidentEvent> end_of_watchdog(std::string_view line) {
 
 std::optional<IncidentEvent> parse_ended(std::string_view line) {
   constexpr std::array all = {
-      in_shell,          code_of_signal,   named_signal,   memory_limit, time_limit,
-      host_of_scheduler, eviction,         worker_of_ray,  no_heartbeat, wait_of_hccl,
-      no_shared_memory,  event_of_adapter, no_peer_access, set_up,       end_of_watchdog};
+      in_shell,         code_of_signal,    named_signal,     memory_limit,
+      time_limit,       host_of_scheduler, eviction,         worker_of_ray,
+      no_heartbeat,     wait_of_hccl,      job_of_sagemaker, no_shared_memory,
+      event_of_adapter, no_peer_access,    set_up,           end_of_watchdog};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;

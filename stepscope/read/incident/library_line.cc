@@ -195,6 +195,16 @@ std::optional<IncidentEvent> mesh_of_gloo(std::string_view line) {
   return IncidentEvent{.kind = IncidentKind::error, .text = std::string(trimmed(line.substr(at)))};
 }
 
+// "[19:08:34.165016][SYN_API       ][error][tid:44F8A] compileGraph: Failed …" of Gaudi's
+// SynapseAI.
+std::optional<IncidentEvent> error_of_synapse(std::string_view line) {
+  const auto said = behind(line, "][error][tid:");
+  const auto text = said ? behind(*said, "] ") : std::nullopt;
+  if (!text || !line.starts_with('[')) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::error,
+                       .text = "SynapseAI: " + std::string(trimmed(*text))};
+}
+
 // "ERROR: LoadError: Out of GPU memory" of Julia, which names the line of the program behind its
 // stack.
 std::optional<IncidentEvent> error_of_julia(std::string_view line) {
@@ -207,9 +217,9 @@ std::optional<IncidentEvent> error_of_julia(std::string_view line) {
 
 std::optional<IncidentEvent> parse_library_error(std::string_view line) {
   constexpr std::array all = {
-      caught_signal, heap_of_c,         error_of_oneccl, peer_of_mpi,
-      abort_of_mpi,  process_of_mpirun, agent_of_jax,    failure_of_nccl_tests,
-      end_by_pals,   transport_of_ucx,  mesh_of_gloo,    error_of_julia};
+      caught_signal,     heap_of_c,        error_of_oneccl,       peer_of_mpi, abort_of_mpi,
+      process_of_mpirun, agent_of_jax,     failure_of_nccl_tests, end_by_pals, transport_of_ucx,
+      mesh_of_gloo,      error_of_synapse, error_of_julia};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;

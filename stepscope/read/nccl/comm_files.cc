@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/text_source.h"
 #include "stepscope/read/bytes/file_head.h"
@@ -171,6 +172,12 @@ class FilesReader {
       dump(*chosen[i], ranks[i].value_or(static_cast<int>(i)));
   }
 
+  // Whether damaged JSON may be a dump.
+  static bool names_calls(const CommFile& file) {
+    const auto head = head_of_file(file.path);
+    return head && contains_any(head->text, {"\"entries\"", "\"pg_config\"", "\"pg_status\""});
+  }
+
   std::optional<int> world_of(const CommFile& file) const {
     CommInput ignored;
     const auto tree = read_dump(file, ignored, stop_);
@@ -186,7 +193,9 @@ class FilesReader {
       if (file.maybe_ras && ras_json(file)) return;
       // Text that begins with a brace may still be a log.
       if (file.kind == FileKind::json && log_text(file)) return;
-      if (!tree && (!file.found || !file.refused))
+      if (!tree && file.found && file.kind == FileKind::json && !file.refused && !names_calls(file))
+        unread_.push_back(file.path.substr(file.path.rfind('/') + 1));  // settings of a program
+      else if (!tree && (!file.found || !file.refused))
         out_.errors.push_back(tree.error());
       else if (tree && !file.found)
         out_.errors.push_back(no_flight_dump(tree->value(), file.path));

@@ -208,7 +208,39 @@ constexpr PrintedBlock old_mlperf = {
     "MLPerf before 0.7", "the times of steps",
     "give a log of MLPerf 0.7 or later (:::MLLOG), or what the training program itself printed"};
 
+constexpr std::string_view output_of_job =
+    "stepscope hang FILES takes the output of the ranks and of their launcher, with dmesg -T of "
+    "their "
+    "hosts";
+constexpr PrintedBlock smi_table = {"table of nvidia-smi", "an error and the work of the ranks",
+                                    output_of_job};
+constexpr PrintedBlock fabric_manager = {
+    "log of NVIDIA's fabric manager", "an error of a switch or a GPU (Xid, SXid)", output_of_job};
+constexpr PrintedBlock slurm_accounts = {"states of jobs and partitions by Slurm",
+                                         "what the processes of a job wrote", output_of_job};
+constexpr PrintedBlock process_list = {
+    "list of processes", "the place where each process stands",
+    "stepscope hang FILES takes what py-spy dump writes of each process"};
+constexpr PrintedBlock cuda_gdb = {
+    "session of cuda-gdb", "the stacks of the host's threads",
+    "stepscope hang FILES takes what gdb writes for thread apply all bt, or py-spy dump"};
+constexpr PrintedBlock kernel_log = {
+    "log of the Linux kernel",
+    "an error of a GPU, of memory, of a program of the job or of the kernel itself", output_of_job};
+
 constexpr BlockMark marks[] = {
+    {"| NVIDIA-SMI ", smi_table},
+    {"any: nv-fabricmanager[", fabric_manager},
+    {"any: nvidia-fabricmanager-start.sh[", fabric_manager},
+    {"any:Received an inband message", fabric_manager},
+    {"JobID|", slurm_accounts},
+    {"PartitionName=", slurm_accounts},
+    {"any: <defunct>", process_list},
+    {"(cuda-gdb)", cuda_gdb},
+    {"any:] Linux version ", kernel_log},
+    {"kern  :", kernel_log},
+    {"<6>[", kernel_log},
+    {"any:,-;nvidia", kernel_log},
     {"nvbandwidth Version:", nvbandwidth},
     {"any:memcpy CE ", nvbandwidth},
     {"Count        Size                Time, us", ucc_perftest},
