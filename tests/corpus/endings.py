@@ -547,3 +547,7 @@ text("sagemaker.txt", "UnexpectedStatusException: Error for Training job a-2026-
      'Command "/miniconda3/bin/python -m train"\n')
 folder("settings_with_comments", {
     "ds_config.json": '{"stage": 3, # sharded\n "device": "cpu"}\n', "train.err": "srun: error: n2: task 3: Killed\n"})
+text("step_of_two_tools.log", "+ srun --ntasks=1 sysinfo.sh\nsrun: error: n1: task 0: Exited with exit code 1\n+ srun -N1 -n1 python -c x\n"
+     "but OMPI was not built with SLURM's PMI support and therefore cannot\nsrun: error: n1: task 0: Exited with exit code 1\n")
+text("tpu_reserve.log", "RuntimeError: Resource exhausted: From /job:tpu_worker/replica:0/task:0:\nAttempting to reserve 3.95G at the "
+     "bottom of memory. That was not possible. There are 1.92G free, 0B reserved, and 1.92G reservable.; \n")

@@ -213,10 +213,14 @@ void find_cause(const CommRecords& records, const std::vector<Order>& orders,
     if (is_reason_of(a, b)) return true;
     if (has_a_reason(a) || !has_a_reason(b)) return false;
     if (error < end || !comparable(a, b)) return true;
-    // A process aborts before the lines of its error have gone through the launcher. A scheduler
-    // writes of the end that it makes before the processes can.
-    return is_abort(b) && a.kind != IncidentKind::signal && a.kind != IncidentKind::cancelled &&
-           a.input == b.input && !(has_own_time(a) && has_own_time(b));
+    // A process aborts, and srun says that a task ended, before the lines of its error have gone
+    // through the launcher. A scheduler writes of the end that it makes before the processes can.
+    constexpr std::uint64_t lines_of_error = 40;
+    const bool by_srun = b.kind == IncidentKind::exit && contains(b.text, "srun: error: ") &&
+                         a.line < b.line + lines_of_error;
+    return (is_abort(b) || by_srun) && a.kind != IncidentKind::signal &&
+           a.kind != IncidentKind::cancelled && a.input == b.input &&
+           !(has_own_time(a) && has_own_time(b));
   };
   const auto explained = [&](std::size_t end) {
     // A process says of its own end before it exits with a code, and before its job is stopped.

@@ -8,7 +8,9 @@
 namespace stepscope {
 
 // Each is a part of what one of the readers looks for.
-inline constexpr std::array<std::string_view, 143> event_words = {
+inline constexpr std::array<std::string_view, 145> event_words = {
+    "Attempting to reserve",
+    "but OMPI was not built",
     "][error][tid:",
     "Error for Training job",
     " died from signal ",

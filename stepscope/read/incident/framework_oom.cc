@@ -234,9 +234,13 @@ std::optional<OomMessage> of_driver(std::string_view line) {
 
 // What XLA's runtime says.
 std::optional<OomMessage> of_xla(std::string_view line) {
-  if (!contains(line, "RESOURCE_EXHAUSTED: ")) return std::nullopt;
   OomMessage out{.framework = OomFramework::xla, .backend = "XLA"};
-  out.request = size_behind(line, "Attempting to allocate ");
+  // A TPU has the name of the error on a line before: "Attempting to reserve 3.95G at
+  // the bottom of memory. That was not possible. There are 1.92G free, …".
+  const bool reserves = contains(line, "Attempting to reserve ") &&
+                        contains(line, "That was not possible. There are ");
+  if (!reserves && !contains(line, "RESOURCE_EXHAUSTED: ")) return std::nullopt;
+  out.request = size_behind(line, reserves ? "Attempting to reserve " : "Attempting to allocate ");
   if (out.request) out.free = size_behind(line, "There are ");
   for (const std::string_view key :
        {"ut of memory while trying to allocate ", "ut of memory allocating ",

@@ -234,6 +234,8 @@ void IncidentLog::begin_step(bool labelled) {
     event.earlier_step = true;
     event.rank.reset();
   }
+  // The same end of a task of this step is another one.
+  std::erase_if(known_, [&](const auto& key) { return into_.events[key.second].earlier_step; });
 }
 
 // One line of srun may name many tasks.

@@ -142,6 +142,14 @@ std::optional<IncidentEvent> process_of_mpirun(std::string_view line) {
   return IncidentEvent{.kind = IncidentKind::exit, .rank = rank};
 }
 
+// Open MPI's text of a program that srun started: "but OMPI was not built with SLURM's PMI support
+// and therefore cannot execute.".
+std::optional<IncidentEvent> start_of_mpi(std::string_view line) {
+  if (!contains(line, "but OMPI was not built with SLURM's PMI support")) return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::error,
+                       .text = "Open MPI was not built with Slurm's PMI, and srun started it"};
+}
+
 // The peer and this process are on the next lines.
 std::optional<IncidentEvent> peer_of_mpi(std::string_view line) {
   if (!contains(line, peer_lost)) return std::nullopt;
@@ -217,9 +225,9 @@ std::optional<IncidentEvent> error_of_julia(std::string_view line) {
 
 std::optional<IncidentEvent> parse_library_error(std::string_view line) {
   constexpr std::array all = {
-      caught_signal,     heap_of_c,        error_of_oneccl,       peer_of_mpi, abort_of_mpi,
-      process_of_mpirun, agent_of_jax,     failure_of_nccl_tests, end_by_pals, transport_of_ucx,
-      mesh_of_gloo,      error_of_synapse, error_of_julia};
+      caught_signal,     heap_of_c,    error_of_oneccl,  peer_of_mpi,           abort_of_mpi,
+      process_of_mpirun, agent_of_jax, start_of_mpi,     failure_of_nccl_tests, end_by_pals,
+      transport_of_ucx,  mesh_of_gloo, error_of_synapse, error_of_julia};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;
