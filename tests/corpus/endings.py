@@ -551,3 +551,6 @@ text("step_of_two_tools.log", "+ srun --ntasks=1 sysinfo.sh\nsrun: error: n1: ta
      "but OMPI was not built with SLURM's PMI support and therefore cannot\nsrun: error: n1: task 0: Exited with exit code 1\n")
 text("tpu_reserve.log", "RuntimeError: Resource exhausted: From /job:tpu_worker/replica:0/task:0:\nAttempting to reserve 3.95G at the "
      "bottom of memory. That was not possible. There are 1.92G free, 0B reserved, and 1.92G reservable.; \n")
+text("rank_of_lmdeploy.log", "2026-11-30 10:42:00,218 - lmdeploy - ERROR - model_agent.py:489 - Rank[2] failed.\n"
+     'Traceback (most recent call last):\n  File "/w/agent.py", line 404, in send\nRuntimeError: ACL stream synchronize failed.\n')
+text("ascend_runtime.log", "        rtGetDevMsg execute failed, reason=[driver error:internal error][FUNC:FuncErrorReason][FILE:a.cc][LINE:53]\n")

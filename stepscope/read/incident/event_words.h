@@ -8,7 +8,8 @@
 namespace stepscope {
 
 // Each is a part of what one of the readers looks for.
-inline constexpr std::array<std::string_view, 145> event_words = {
+inline constexpr std::array<std::string_view, 146> event_words = {
+    "execute failed, reason=[",
     "Attempting to reserve",
     "but OMPI was not built",
     "][error][tid:",

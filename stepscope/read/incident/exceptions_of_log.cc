@@ -119,6 +119,7 @@ void IncidentLog::exception(const OfLine& of, std::string_view first, Traceback 
     if (const auto rank = number_behind(text, "on rank: ");
         rank && *rank >= 0 && *rank < 10'000'000)
       e.rank = static_cast<int>(*rank);
+  if (!e.rank) e.rank = open.rank;
   e.local_rank = open.local_rank;
   e.text = text;
   if (const auto words = device_words(text)) {

@@ -191,6 +191,10 @@ void IncidentLog::line(const OfLine& of) {
       if (const auto local = number_behind(last, "Process ");
           local && *local >= 0 && *local < 1'000'000)
         open.local_rank = static_cast<int>(*local);
+    // "… ERROR - model_agent.py:489 - Rank[2] failed." of LMDeploy.
+    if (contains(last, "] failed"))
+      if (const auto rank = number_behind(last, " Rank["); rank && *rank >= 0 && *rank < 10'000'000)
+        open.rank = static_cast<int>(*rank);
     return;
   }
   if (const auto at = open_.find(stream); at != open_.end()) {

@@ -44,6 +44,7 @@ class IncidentLog {
     std::string where{};
     std::uint64_t lines = 0;
     std::optional<int> local_rank{};
+    std::optional<int> rank{};
   };
 
   struct OfLine {

@@ -213,6 +213,16 @@ std::optional<IncidentEvent> error_of_synapse(std::string_view line) {
                        .text = "SynapseAI: " + std::string(trimmed(*text))};
 }
 
+// "rtGetDevMsg execute failed, reason=[driver error:internal error][FUNC:…]" of Ascend's runtime.
+std::optional<IncidentEvent> error_of_ascend(std::string_view line) {
+  const std::size_t at = line.find(" execute failed, reason=[");
+  const std::size_t end = line.find("][FUNC:");
+  if (at == std::string_view::npos || end == std::string_view::npos || end < at)
+    return std::nullopt;
+  return IncidentEvent{.kind = IncidentKind::error,
+                       .text = "Ascend: " + std::string(trimmed(line.substr(0, end + 1)))};
+}
+
 // "ERROR: LoadError: Out of GPU memory" of Julia, which names the line of the program behind its
 // stack.
 std::optional<IncidentEvent> error_of_julia(std::string_view line) {
@@ -227,7 +237,7 @@ std::optional<IncidentEvent> parse_library_error(std::string_view line) {
   constexpr std::array all = {
       caught_signal,     heap_of_c,    error_of_oneccl,  peer_of_mpi,           abort_of_mpi,
       process_of_mpirun, agent_of_jax, start_of_mpi,     failure_of_nccl_tests, end_by_pals,
-      transport_of_ucx,  mesh_of_gloo, error_of_synapse, error_of_julia};
+      transport_of_ucx,  mesh_of_gloo, error_of_synapse, error_of_ascend,       error_of_julia};
   for (const auto& of : all)
     if (auto event = of(line)) return event;
   return std::nullopt;
