@@ -554,3 +554,4 @@ text("tpu_reserve.log", "RuntimeError: Resource exhausted: From /job:tpu_worker/
 text("rank_of_lmdeploy.log", "2026-11-30 10:42:00,218 - lmdeploy - ERROR - model_agent.py:489 - Rank[2] failed.\n"
      'Traceback (most recent call last):\n  File "/w/agent.py", line 404, in send\nRuntimeError: ACL stream synchronize failed.\n')
 text("ascend_runtime.log", "        rtGetDevMsg execute failed, reason=[driver error:internal error][FUNC:FuncErrorReason][FILE:a.cc][LINE:53]\n")
+folder("folder_of_two_logs", {"n1.err": "srun: error: n1: task 3: Killed\n", "n2.err": "srun: error: n2: task 4: Killed\n"})

@@ -51,5 +51,16 @@ TEST(KernelLine, NamesTheTaskThatDoesNotComeOutOfTheKernel) {
   EXPECT_EQ(module_of_frames(std::span(frames).first(2)), "");
 }
 
+TEST(KernelLine, HasErrorsOfTheKernelItself) {
+  const auto oops = parse_kernel_line(
+      "<1>[  201.65] BUG: unable to handle kernel NULL pointer dereference at   0");
+  ASSERT_TRUE(oops);
+  EXPECT_EQ(oops->kind, IncidentKind::error);
+  EXPECT_EQ(oops->text, "BUG: unable to handle kernel NULL pointer dereference at 0");
+  EXPECT_EQ(oops->where, "kernel");
+  EXPECT_TRUE(parse_kernel_line("Nov 30 12:00:00 n1 kernel: Kernel panic - not syncing: Fatal"));
+  EXPECT_FALSE(parse_kernel_line("we saw a Kernel panic - not syncing last week"));
+}
+
 }  // namespace
 }  // namespace stepscope

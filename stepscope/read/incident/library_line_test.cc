@@ -104,5 +104,37 @@ TEST(LibraryLine, TakesFieldsFromTheLinesBehind) {
   EXPECT_EQ(found.events[2].pid, 99);
 }
 
+TEST(LibraryLine, NamesTheRankThatPalsSawEnd) {
+  const auto died = parse_library_error("n1.hsn: rank 2 died from signal 6 and dumped core");
+  ASSERT_TRUE(died);
+  EXPECT_EQ(died->kind, IncidentKind::signal);
+  EXPECT_EQ(died->rank, 2);
+  EXPECT_EQ(died->code, 6);
+  EXPECT_EQ(died->host, "n1.hsn");
+  EXPECT_FALSE(died->follows);
+  const auto stopped = parse_library_error("rank 1 died from signal 15");
+  ASSERT_TRUE(stopped);
+  EXPECT_TRUE(stopped->follows);
+  EXPECT_FALSE(parse_library_error("the epoch: rank 2 died from signal 6"));
+  EXPECT_FALSE(parse_library_error("n1: rank 2 died from signal 99"));
+}
+
+TEST(LibraryLine, HasErrorsOfTransportsAndRuntimes) {
+  const auto ucx = parse_library_error(
+      "[n1:77:0:77] ib_mlx5_log.c:143  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15)");
+  ASSERT_TRUE(ucx);
+  EXPECT_EQ(ucx->kind, IncidentKind::network);
+  EXPECT_EQ(ucx->code, 12);
+  EXPECT_EQ(ucx->pid, 77);
+  const auto gaudi = parse_library_error(
+      "[19:08:34.16][PT_BRIDGE       ][error][tid:44F8A] Graph compile failed.");
+  ASSERT_TRUE(gaudi);
+  EXPECT_EQ(gaudi->text, "SynapseAI: Graph compile failed.");
+  const auto julia = parse_library_error("ERROR: LoadError: Out of GPU memory");
+  ASSERT_TRUE(julia);
+  EXPECT_EQ(julia->kind, IncidentKind::exception);
+  EXPECT_FALSE(parse_library_error("it says ERROR: LoadError: Out of GPU memory"));
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -177,7 +177,7 @@ Error with_analyze(Error error, std::string_view verb) {
   }
   if (contains(error.hint, "stepscope ")) return error;
   const std::vector<std::string> commands =
-      may_be_file(error.file) ? commands_of(error.file, true) : std::vector<std::string>();
+      may_be_file(error.file) ? commands_of(error.file, true) : commands_for_folder(error.file);
   const std::string own = command_of(std::string(verb), {});
   if (std::ranges::any_of(commands, [&](const auto& c) { return c.starts_with(own); }))
     return error;
@@ -206,11 +206,19 @@ std::vector<std::string> commands_for_folder(const std::string& folder) {
   std::vector<std::string> files = files_of(folder);
   if (files.size() > most_files) files.resize(most_files);
   std::vector<std::string> commands;
+  const std::string hang = command_of("hang", {});
   for (const std::string& file : files) {
     const auto bytes = file_size(file);
     if (commands.size() == most_commands || !bytes || *bytes > most_listed_bytes) continue;
     std::vector<std::string> of_file = commands_that_read(file);
-    if (!of_file.empty()) commands.push_back(std::move(of_file.front()));
+    if (of_file.empty()) continue;
+    // Whatever a job left as it ended is one account.
+    const auto same = std::ranges::find_if(
+        commands, [&](const std::string& command) { return command.starts_with(hang); });
+    if (same != commands.end() && of_file.front().starts_with(hang))
+      *same = hang + folder;
+    else
+      commands.push_back(std::move(of_file.front()));
   }
   return commands;
 }
