@@ -34,9 +34,10 @@ enum class IncidentKind : std::uint8_t {
   node,           // a host failed, by its scheduler or by Ray
   not_started,    // a host did not start its tasks
   evicted,        // Kubernetes ended a pod for a resource other than memory
-  absent          // a rank did not come to a collective, by a library that waits for it
+  absent,         // a rank did not come to a collective, by a library that waits for it
+  idle_device     // GPUs `text` of a host have no work, where its GPUs `where` have
 };
-inline constexpr auto incident_kind_names = enum_names<IncidentKind::absent>;
+inline constexpr auto incident_kind_names = enum_names<IncidentKind::idle_device>;
 [[nodiscard]] constexpr std::string_view name_of(IncidentKind kind) {
   return incident_kind_names[static_cast<std::size_t>(kind)];
 }

@@ -555,3 +555,15 @@ text("rank_of_lmdeploy.log", "2026-11-30 10:42:00,218 - lmdeploy - ERROR - model
      'Traceback (most recent call last):\n  File "/w/agent.py", line 404, in send\nRuntimeError: ACL stream synchronize failed.\n')
 text("ascend_runtime.log", "        rtGetDevMsg execute failed, reason=[driver error:internal error][FUNC:FuncErrorReason][FILE:a.cc][LINE:53]\n")
 folder("folder_of_two_logs", {"n1.err": "srun: error: n1: task 3: Killed\n", "n2.err": "srun: error: n2: task 4: Killed\n"})
+
+
+def smi(busy, used=22377):
+    return ("| NVIDIA-SMI 570.47    Driver Version: 570.47    CUDA Version: 12.8 |\n" + "".join(
+        f"|   {i}  NVIDIA A100-SXM...  On   | 00000000:0{i}:00.0 Off |                    0 |\n"
+        f"| N/A   28C    P0    68W / 400W |  {used}MiB / 81920MiB |    {b}%      Default |\n+----+\n" for i, b in enumerate(busy)) +
+        "| Processes:                                                   |\n")
+
+
+text("smi_one_idle.txt", smi([0, 100, 100, 99]))
+text("smi_all_busy.txt", smi([100, 100, 97, 99]))
+text("smi_no_program.txt", smi([0, 100, 100, 99], used=12))

@@ -13,7 +13,8 @@ namespace {
 
 bool waits_only(IncidentKind kind) {
   return kind == IncidentKind::timeout || kind == IncidentKind::stuck ||
-         kind == IncidentKind::barrier || kind == IncidentKind::absent;
+         kind == IncidentKind::barrier || kind == IncidentKind::absent ||
+         kind == IncidentKind::idle_device;
 }
 
 bool may_be_cause(const IncidentEvent& e) {

@@ -8,7 +8,8 @@
 namespace stepscope {
 
 // Each is a part of what one of the readers looks for.
-inline constexpr std::array<std::string_view, 146> event_words = {
+inline constexpr std::array<std::string_view, 147> event_words = {
+    "| NVIDIA-SMI ",
     "execute failed, reason=[",
     "Attempting to reserve",
     "but OMPI was not built",

@@ -25,6 +25,7 @@
 #include "stepscope/read/incident/oom_line.h"
 #include "stepscope/read/incident/python_frame.h"
 #include "stepscope/read/incident/same_end.h"
+#include "stepscope/read/incident/smi_table.h"
 
 namespace stepscope {
 namespace {
@@ -216,6 +217,10 @@ void IncidentLog::line(const OfLine& of) {
   if (is_cann_code(trimmed(text)) && of.number <= joined_until_) return;
   if (const auto step = begin_of_step(of.text)) {
     begin_step(step->labelled);
+    return;
+  }
+  if (const auto idle = idle_in_table(of.text, of.behind)) {
+    add(*idle, of);
     return;
   }
   if (const auto event = event_in(of.text)) {

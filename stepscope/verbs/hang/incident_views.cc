@@ -20,6 +20,7 @@
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
+#include "stepscope/verbs/hang/incident_meanings.h"
 
 namespace stepscope {
 namespace {
@@ -61,91 +62,6 @@ std::string place_text(const HangResult& r, std::uint32_t input, std::uint64_t l
   return printable(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(line);
 }
 
-Value meaning_of_status(std::int64_t status) {
-  switch (status) {
-    case 1:
-      return msg::ib_length();
-    case 4:
-      return msg::ib_protection();
-    case 5:
-      return msg::ib_flushed();
-    case 9:
-    case 11:
-      return msg::ib_request();
-    case 10:
-      return msg::ib_access();
-    case 12:
-      return msg::ib_retries();
-    case 13:
-      return msg::ib_not_ready();
-    default:
-      return {};
-  }
-}
-
-// By NVIDIA's Xid catalogue (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html).
-Value meaning_of_xid(std::int64_t xid) {
-  switch (xid) {
-    case 13:
-    case 31:
-      return msg::xid_program();
-    case 43:
-    case 45:
-      return msg::xid_stopped();
-    case 48:
-    case 92:
-    case 94:
-    case 95:
-    case 140:
-      return msg::xid_memory();
-    case 61:
-    case 62:
-      return msg::xid_microcontroller();
-    case 63:
-      return msg::xid_remapped();
-    case 64:
-      return msg::xid_remap_failed();
-    case 109:
-      return msg::xid_context_switch();
-    case 74:
-    case 145:
-    case 149:
-      return msg::xid_nvlink();
-    case 79:
-      return msg::xid_lost();
-    case 119:
-    case 120:
-      return msg::xid_firmware();
-    default:
-      return {};
-  }
-}
-
-Value signal_name(std::int64_t signal) {
-  const std::map<std::int64_t, const char*> names = {
-      {4, "SIGILL"},  {6, "SIGABRT"},  {7, "SIGBUS"},  {8, "SIGFPE"},
-      {9, "SIGKILL"}, {11, "SIGSEGV"}, {15, "SIGTERM"}};
-  const auto at = names.find(signal);
-  return at == names.end() ? Value() : Value(at->second);
-}
-
-// The file system of a module of the Linux kernel, by the names that their projects give.
-Value file_system_of(std::string_view module) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 9> modules = {
-      {{"mmfs", "GPFS"},
-       {"lustre", "Lustre"},
-       {"ptlrpc", "Lustre"},
-       {"nfs", "NFS"},
-       {"sunrpc", "NFS"},
-       {"beegfs", "BeeGFS"},
-       {"ceph", "Ceph"},
-       {"wekafs", "WekaFS"},
-       {"fuse", "FUSE"}}};
-  for (const auto& [begin, name] : modules)
-    if (module.starts_with(begin)) return name;
-  return {};
-}
-
 std::string without_stop(std::string text) {
   while (text.ends_with('.') || text.ends_with(':') || text.ends_with(' ')) text.pop_back();
   return text;
@@ -161,6 +77,10 @@ bool is_unreached_gpu(const IncidentEvent& e) {
 bool is_error_of_switch(const IncidentEvent& e) { return e.code && contains(e.text, "SXid ("); }
 bool is_of_kernel(const IncidentEvent& e) {
   return e.kind == IncidentKind::error && e.where == "kernel";
+}
+// The number of GPUs of "0, 3".
+std::size_t devices_in(const IncidentEvent& e) {
+  return static_cast<std::size_t>(std::ranges::count(e.text, ',')) + 1;
 }
 bool stopped_the_launcher(const IncidentEvent& e) {
   return e.kind == IncidentKind::signal && contains(e.text, " death signal");
@@ -214,6 +134,8 @@ Message event_in_words(const IncidentEvent& e, bool dates, std::size_t processes
       return msg::event_shared_memory(printable(e.text), contains(e.text, "No space left"));
     case IncidentKind::absent:
       return msg::event_absent(printable(e.text));
+    case IncidentKind::idle_device:
+      return msg::event_idle_device(printable(e.where), devices_in(e));
     case IncidentKind::device_error:
       return device_error_in_words(e);
     case IncidentKind::network:
@@ -272,6 +194,8 @@ Value who_of(const HangResult& r, const IncidentRow& row) {
   if (e.kind == IncidentKind::evicted) return msg::a_pod();
   if (stopped_the_launcher(e)) return msg::the_launcher();
   if (is_of_kernel(e)) return msg::a_kernel(host);
+  if (e.kind == IncidentKind::idle_device)
+    return msg::idle_gpus(printable(e.text), host, devices_in(e));
   const Value address = value_if(!e.where.empty(), printable(e.where));
   if (is_error_of_switch(e)) return msg::a_switch(host, address);
   if (is_lost_gpu(e) || is_unreached_gpu(e) || (e.kind == IncidentKind::device_error && e.code))
