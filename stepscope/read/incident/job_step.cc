@@ -26,13 +26,13 @@ std::optional<std::string_view> list_of_tasks(std::string_view line) {
 
 }  // namespace
 
-std::optional<JobStep> begin_of_step(std::string_view line) {
+std::optional<ScriptStep> begin_of_step(std::string_view line) {
   const std::size_t text = line.find_first_not_of('+');
   if (text == 0 || text == std::string_view::npos) return std::nullopt;
   if (!line.substr(text).starts_with(" srun ")) return std::nullopt;
   // The program of the step may have such flags too.
   std::string_view flags = line.substr(text + 6);
-  JobStep step;
+  ScriptStep step;
   while (flags.starts_with('-')) {
     const std::string_view flag = flags.substr(0, std::min(flags.find(' '), flags.size()));
     if (flag == "-l" || flag == "--label") step.labelled = true;

@@ -9,10 +9,10 @@
 namespace stepscope {
 
 // "+ srun -l --ntasks=8 python train.py" in the trace of a shell (bash -x).
-struct JobStep {
+struct ScriptStep {
   bool labelled = false;  // each line of its output has the number of its task in front
 };
-[[nodiscard]] std::optional<JobStep> begin_of_step(std::string_view line);
+[[nodiscard]] std::optional<ScriptStep> begin_of_step(std::string_view line);
 
 // Whether srun says in the line how tasks ended: "srun: error: n3: tasks 2,4-6: Exited with exit
 // code 1".

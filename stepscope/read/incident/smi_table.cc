@@ -13,10 +13,10 @@ namespace stepscope {
 namespace {
 
 constexpr int most_lines = 400;
-constexpr std::int64_t of_program = 1024;  // MiB: more than a context
-constexpr std::int64_t busy_from = 90;     // percent
+constexpr std::int64_t least_of_program = 1024;  // MiB: more than a context
+constexpr std::int64_t busy_from = 90;           // percent
 
-struct GpuRow {
+struct SmiGpu {
   std::int64_t number = -1;
   std::int64_t used = -1;  // MiB
   std::int64_t busy = -1;  // percent
@@ -30,8 +30,8 @@ std::int64_t number_before(std::string_view text, std::string_view unit) {
   return number_of<std::int64_t>(text.substr(begin, end - begin)).value_or(-1);
 }
 
-std::vector<GpuRow> rows_of_table(std::string_view text) {
-  std::vector<GpuRow> rows;
+std::vector<SmiGpu> rows_of_table(std::string_view text) {
+  std::vector<SmiGpu> rows;
   for (int i = 0; i < most_lines && !text.empty(); ++i) {
     const std::string_view line = trimmed(one_line(text));
     if (!line.starts_with('|') || contains(line, "Processes:")) {
@@ -63,8 +63,8 @@ std::optional<IncidentEvent> idle_in_table(std::string_view line, std::string_vi
   if (!contains(line, "| NVIDIA-SMI ")) return std::nullopt;
   std::vector<std::int64_t> idle;
   std::vector<std::int64_t> busy;
-  for (const GpuRow& row : rows_of_table(behind_it)) {
-    if (row.busy < 0 || row.used < of_program) continue;  // no program of the job
+  for (const SmiGpu& row : rows_of_table(behind_it)) {
+    if (row.busy < 0 || row.used < least_of_program) continue;  // no program of the job
     if (row.busy >= busy_from)
       busy.push_back(row.number);
     else if (row.busy == 0)

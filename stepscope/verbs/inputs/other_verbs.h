@@ -15,8 +15,8 @@ namespace stepscope {
 // first 64 KiB of the file. Empty: none takes them.
 [[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path);
 
-// For the first three files of a folder, by name, that some verb reads: one command each, and one for
-// the folder in place of several of hang. Looks at 16 files of at most 16 MiB.
+// For the first three files of a folder, by name, that some verb reads: one command each, and one
+// for the folder in place of several of hang. Looks at 16 files of at most 16 MiB.
 [[nodiscard]] std::vector<std::string> commands_for_folder(const std::string& folder);
 
 // Commands for the files of a folder that are not among `read`: one a verb, with the number of its
