@@ -229,14 +229,10 @@ std::string other_bars(const JobLog& log) {
 
 Error no_step(const JobLog& log, std::string_view path, const std::optional<PatternOffer>& offer) {
   if (!log.timers.empty()) return parts_only(path, log);
-  std::string tools;
-  for (const LogDialect* dialect : log_dialects())
-    if (dialect->is_tool) tools += (tools.empty() ? "" : ", ") + std::string(dialect->tool.label);
   const std::string others =
-      "give a log of one of these: " + tools +
-      "; or lines with step_time_ms=…, one number a line, a CSV with a column such as "
-      "step_time_ms, what stepscope train --json writes, or --log-pattern for lines of another "
-      "program";
+      "give a log of a program that stepscope list formats names, lines with step_time_ms=…, one "
+      "number a line, a CSV with a column such as step_time_ms, what stepscope train --json "
+      "writes, or --log-pattern for lines of another program";
   if (log.run)  // its rates and blocks are of no known number of steps
     return {.what = "has events of MLPerf's logging, which tell no number of steps",
             .file = std::string(path),
