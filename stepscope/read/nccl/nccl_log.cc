@@ -221,6 +221,9 @@ void CommLogs::State::line(std::string_view text, CommInput& input) {
   std::string_view plain = without_colours(text, room);
   if (plain.ends_with('\r')) plain.remove_suffix(1);
   split_sayings(plain, processes.hosts(), sayings);
+  // A line without host and process is one of NCCL if it begins so, behind a launcher's prefix.
+  if (sayings.empty() && plain.find("NCCL ") != std::string_view::npos)
+    split_sayings(without_launcher(plain), processes.hosts(), sayings);
   if (sayings.empty()) {
     const bool cut_here =
         is_cut_watchdog(plain) || is_cut_status(plain) ||

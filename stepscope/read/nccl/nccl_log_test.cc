@@ -68,7 +68,7 @@ TEST(NcclLine, HasItsWriterInEveryDialect) {
 TEST(NcclLog, RingsWithoutTheirCommunicatorAreCounted) {
   const ReadLog log = read_log(
       "h:1:1 [0] NCCL INFO Ring 00 : 0 -> 1 -> 2 -> 3 -> 0\n"
-      "h:1:1 [0] NCCL INFO Channel 00/08 : 0[0] -> 1[1] via P2P/CUMEM\n");
+      "[rank0]: NCCL INFO Channel 00/08 : 0[0] -> 1[1] via P2P/CUMEM\n");
   ASSERT_TRUE(log.ok);
   EXPECT_EQ(log.records.inputs.back().notes.at(
                 "rings_and_channels_without_the_Init_lines_of_a_communicator"),
