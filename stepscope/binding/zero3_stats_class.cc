@@ -75,11 +75,12 @@ TransferDirection direction_of(const std::string& name) {
 }
 
 ElementType type_of(const std::string& name) {
-  if (name == "f16") return ElementType::bf16;  // only the bytes of an element count
-  std::array<std::string_view, element_type_count> names{};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    names[i] = element_name(static_cast<ElementType>(i));
-  return named<ElementType>("dtype", name, names);
+  using enum ElementType;
+  constexpr std::array<std::string_view, 9> names = {"f32", "bf16", "f16",  "f64", "i64",
+                                                     "u8",  "fp32", "fp16", "fp64"};
+  // Only the bytes of an element count: f16 has those of bf16.
+  constexpr std::array<ElementType, 9> types = {f32, bf16, bf16, f64, i64, u8, f32, bf16, f64};
+  return types[named<std::size_t>("dtype", name, names)];
 }
 
 void record_transfer(Stats& s, double duration, std::int64_t bytes, const std::string& direction,
@@ -213,7 +214,7 @@ void bind_records(nb::class_<Stats>& stats) {
       .def("record_gradient_sync", record_sync, duration, nb::arg("gradients"),
            nb::arg("world_size"), nb::arg("dtype") = "f32", nb::arg("operation") = "reduce_scatter",
            group, stall, waited,
-           "gradients: elements of dtype (\"f32\", \"f16\", \"bf16\", \"f64\").")
+           "gradients: elements of dtype (\"f32\", \"bf16\", \"f16\", \"f64\"; also as \"fp32\").")
       .def("record_communication", record_communication, nb::arg("operation"), duration,
            nb::arg("bytes"), nb::arg("group_size") = 0, nb::arg("purpose") = "other", group, stall,
            waited, "bytes: the message size of nccl-tests. group_size 0: all ranks.")
