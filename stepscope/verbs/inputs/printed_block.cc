@@ -110,7 +110,9 @@ constexpr PrintedBlock model_sizes = {
     "stepscope's or Hugging Face's config.json"};
 constexpr PrintedBlock ab_means = {"A/B Comparison", single_steps, compare_lists};
 constexpr PrintedBlock ab_lacks = {"A/B Comparison", "results", compare_lists};
-constexpr PrintedBlock throughputs = {"rates of two runs", single_steps, compare_lists};
+constexpr PrintedBlock throughputs = {"rates of two runs", single_steps,
+                                      "stepscope compare A B takes two lists of step times, one "
+                                      "number a line: 1 / rate, not the rate"};
 constexpr PrintedBlock two_runs = {"times of two runs", "a file for each run", compare_lists};
 constexpr PrintedBlock straggler = {"Straggler detected", "the step times of the other ranks",
                                     all_ranks};
