@@ -110,20 +110,18 @@ void bound_steps(const Trace& trace, std::vector<Step>& steps,
   }
 }
 
-// Without a launch inside the marks, the device's time of a step is that of its mark. Whether most
-// of the device's work begins elsewhere: the marks then say nothing of when its steps are.
+// Without a launch inside the marks, the device's time of a step is that of its mark. Whether more
+// of the device's work begins elsewhere than the marks last: they do not show when its steps are.
 bool marks_miss_the_work(const Trace& trace, const RankIndex& rank, const std::vector<Step>& steps,
                          const std::vector<DeviceSpan>& spans) {
   if (std::ranges::any_of(spans, [](const DeviceSpan& s) { return s.end != Ns::min(); }))
     return false;
-  Ns inside{};
-  Ns all{};
-  for (const SliceId op : rank.operations()) {
-    const Ns dur = trace.slices.dur[index(op)];
-    all += dur;
-    if (step_of_host(steps, trace.slices.start[index(op)])) inside += dur;
-  }
-  return 2 * inside < all;
+  Ns marked{};
+  for (const Step& s : steps) marked += s.host_end - s.host_start;
+  Ns outside{};
+  for (const SliceId op : rank.operations())
+    if (!step_of_host(steps, trace.slices.start[index(op)])) outside += trace.slices.dur[index(op)];
+  return outside > marked;
 }
 
 // A profiler that is stopped right after step() leaves the first rows of a step behind.

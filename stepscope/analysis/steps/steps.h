@@ -48,9 +48,9 @@ struct StepOptions {
 // In time order, without overlap. Uses the main thread's annotations if it has any. An annotation
 // inside another one is part of it. Without annotations a step lies between the ends of two of
 // PyTorch's "Optimizer.step#…" rows, if there are at least three rows: "update 1", "update 2", ….
-// Without those, or if no annotation has a launch and most of the device's work begins outside of
-// them all, there is one step named "window": the window of all device operations, or of the main
-// thread without device operations. Empty only for a trace without slices.
+// Without those, or if no annotation has a launch and more of the device's work begins outside of
+// them than they last, there is one step named "window": the window of all device operations, or of
+// the main thread without device operations. Empty only for a trace without slices.
 [[nodiscard]] std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
                                            const StepOptions& options = {});
 
