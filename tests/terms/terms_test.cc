@@ -18,11 +18,11 @@
 
 #include "stepscope/analysis/budget/budget.h"
 #include "stepscope/analysis/collectives/dimensions.h"
-#include "stepscope/analysis/replay/faults.h"
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/analysis/work/device_memory.h"
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/cost/time/memory_footprint.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/event/name_rules.h"
@@ -80,7 +80,8 @@ TEST(Terms, EveryFindingIsATerm) {
       ids.insert((*at)[1]);
   }
   ids.insert("bucket_too_large");  // chosen in the same place as bucket_too_small
-  for (const std::string_view fault : step_fault_names) ids.emplace(fault);
+  for (std::size_t i = 0; is_fault(static_cast<CulpritKind>(i)); ++i)
+    ids.emplace(culprit_kind_names[i]);
   EXPECT_GT(ids.size(), 25U);
   std::set<std::string> terms;
   for (const std::string_view key : keys_of("finding")) terms.emplace(key);
