@@ -59,6 +59,33 @@ std::string headline(const StacksResult& r) {
       stacks == 1 ? "" : "s", format_bytes(bytes));
 }
 
+// The sums of processes over their threads. Many processes are not listed.
+std::string process_sums(const StacksResult& r) {
+  constexpr std::size_t most_named = 3;
+  struct Sum {
+    double weight = 0;
+    std::size_t threads = 0;
+  };
+  std::map<std::string_view, Sum> processes;
+  for (const ProfileThread& thread : r.profile.threads)
+    if (!thread.process.empty()) processes.try_emplace(thread.process);
+  for (const ThreadSummary& t : r.summary.threads) {
+    const ProfileThread& thread = r.profile.threads[t.thread];
+    // The main thread may have the name of its process alone.
+    const auto sum = processes.find(thread.process.empty() ? thread.name : thread.process);
+    if (sum == processes.end()) continue;
+    sum->second.weight += t.weight;
+    ++sum->second.threads;
+  }
+  std::erase_if(processes, [](const auto& p) { return p.second.threads < 2; });
+  std::string out;
+  if (processes.size() > most_named) return out;
+  for (const auto& [name, sum] : processes)
+    out += fmt::format("  {}: {} in {} threads\n", name,
+                       weight_in_words(sum.weight, r.profile.unit), sum.threads);
+  return out;
+}
+
 std::string threads_table(const StacksResult& r, std::size_t width) {
   std::vector<Column> columns = {
       {"thread", false, 40}, {"weight"}, {"idle"}, {"stands out", false, 60}, {"share"}};
@@ -78,6 +105,7 @@ std::string threads_table(const StacksResult& r, std::size_t width) {
                     text_table(std::move(columns), std::move(rows), width);
   if (const std::size_t told = shown_threads(r.summary); told > most_threads)
     out += fmt::format("  and {} more\n", told - most_threads);
+  out += process_sums(r);
   if (r.summary.hidden > 0)
     out += fmt::format("  {} of {} are counted without their stacks\n",
                        format_weight(r.summary.hidden, r.profile.unit),

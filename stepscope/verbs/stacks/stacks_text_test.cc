@@ -41,6 +41,7 @@ TEST(StacksText, RemaindersOfAnExcerptAreNoThreads) {
   ASSERT_EQ(r.summary.threads.size(), 4U);
   const std::string text = stacks_text(r, {.text = {.width = 100}});
   EXPECT_NE(text.find(" · 2 threads · "), std::string::npos) << text;
+  EXPECT_NE(text.find("  python3: 90 samples in 3 threads\n"), std::string::npos) << text;
 }
 
 TEST(StacksText, AFunctionOfSeveralPhasesHasTheShareOfTheLargest) {
