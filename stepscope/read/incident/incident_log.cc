@@ -249,7 +249,10 @@ void IncidentLog::begin_step(bool labelled) {
 
 // One line of srun may name many tasks.
 void IncidentLog::add_each(const IncidentEvent& event, const OfLine& of) {
-  const std::vector<int> tasks = event.rank ? std::vector<int>() : ended_tasks(of.text);
+  std::vector<int> tasks = event.rank ? std::vector<int>() : ended_tasks(of.text);
+  // A list that does not fit stays one event, so that a line costs no more than others.
+  if (tasks_ + tasks.size() > most_events) tasks.clear();
+  tasks_ += tasks.size();
   for (const int task : tasks) {
     IncidentEvent one = event;
     one.rank = task;

@@ -85,6 +85,7 @@ class IncidentLog {
   bool other_ranks_ = false;            // lines name other ranks: the file is not that of its rank
   std::vector<std::size_t> by_name_{};  // events whose rank is that of the file
   bool labelled_ = false;               // the output of srun --label
+  std::size_t tasks_ = 0;               // of lists of srun, each an event of its own
   std::uint64_t lines_ = 0;             // before the block
   std::uint64_t found_ = 0;             // events of this file
   std::size_t first_ = 0;               // the first of them in the list of all

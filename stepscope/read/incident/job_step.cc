@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t most_tasks = 1'000'000;
+constexpr std::size_t most_tasks = 5000;  // as events of a job: a list of more stays one event
 
 // "2,4-6" of "srun: error: n3: tasks 2,4-6: Exited …".
 std::optional<std::string_view> list_of_tasks(std::string_view line) {

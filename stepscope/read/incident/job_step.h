@@ -17,7 +17,7 @@ struct ScriptStep {
 // Whether srun says in the line how tasks ended: "srun: error: n3: tasks 2,4-6: Exited with exit
 // code 1".
 [[nodiscard]] bool is_end_of_tasks(std::string_view line);
-// Their numbers, ascending; at most a million.
+// Their numbers, ascending. Empty for a list of more than 5,000.
 [[nodiscard]] std::vector<int> ended_tasks(std::string_view line);
 
 }  // namespace stepscope

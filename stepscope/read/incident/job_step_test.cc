@@ -25,6 +25,8 @@ TEST(JobStep, ListsTheTasksThatEnded) {
   EXPECT_TRUE(ended_tasks("srun: error: n3: tasks 2-: Killed").empty());
   EXPECT_TRUE(ended_tasks("srun: error: n3: tasks 9-2: Killed").empty());
   EXPECT_TRUE(ended_tasks("srun: error: n3: tasks 0-99999999: Killed").empty());
+  EXPECT_TRUE(ended_tasks("srun: error: n3: tasks 0-5000: Killed").empty());
+  EXPECT_EQ(ended_tasks("srun: error: n3: tasks 0-4999: Killed").size(), 5000U);
   EXPECT_FALSE(is_end_of_tasks("srun: error: Node failure on n3"));
 }
 
