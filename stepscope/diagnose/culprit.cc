@@ -198,15 +198,16 @@ std::optional<Culprit> retried_allocations(const JobResult& job) {
 // Ranks whose work differs in each step, or one that has more: a slow rank says the latter itself.
 std::optional<Culprit> given_unevenly(const JobResult& job, std::span<const Culprit> named) {
   const WhatIf* equal = answer_of(job, Change::ranks_balanced);
-  if (equal == nullptr || std::ranges::any_of(named, &Culprit::more_work)) return std::nullopt;
+  if (equal == nullptr || std::ranges::any_of(named, &Culprit::more_work) ||
+      share_of_time(equal->saved, job.explanation->step) < least_uneven)
+    return std::nullopt;
   const bool by_work = uneven_work(job).has_value();
   if (!by_work && !named.empty()) return std::nullopt;
   Culprit v{.kind = by_work ? CulpritKind::sequence_imbalance : CulpritKind::uneven_compute,
             .gain = equal->saved,
             .share = share_of_time(equal->saved, job.explanation->step),
             .change = name_of(equal->scenario)};
-  const double unknown_cause = on_cpu(job.ranks) ? sure_on_cores : small_fault;
-  if (v.share < (by_work ? least_uneven : unknown_cause)) return std::nullopt;
+  if (!by_work && v.share < (on_cpu(job.ranks) ? sure_on_cores : small_fault)) return std::nullopt;
   v.confidence = confidence_of(v.share, false, job);
   v.sentence =
       (by_work ? msg::uneven_work : msg::uneven_compute)(msg::costs(false, of_steps(v.gain, job)));

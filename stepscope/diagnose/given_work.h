@@ -15,7 +15,7 @@ namespace stepscope {
 [[nodiscard]] bool knows_work(const RankResult& rank);
 
 // FLOPs of the products of these ranks / those of the other ranks of their role, means over ranks
-// and the steps that all of them have. Absent if shapes, steps or peers lack.
+// and the steps that all of them have. Absent where shapes, steps or peers are missing.
 [[nodiscard]] std::optional<double> given_work(const JobResult& job, std::span<const int> ranks);
 
 // Ranks of one role that are given different amounts of work in a step, with times that follow.

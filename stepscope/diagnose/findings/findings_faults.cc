@@ -67,7 +67,7 @@ Message advice_for(const Culprit& c, const JobResult& job) {
     case CulpritKind::unseen_host:
       return msg::record_stacks(pytorch);
     case CulpritKind::uneven_compute:
-      return msg::see_uneven_compute(std::ranges::all_of(job.ranks, knows_work), cpu);
+      return msg::see_uneven_compute(!pytorch || std::ranges::all_of(job.ranks, knows_work), cpu);
     default:
       return {};
   }

@@ -137,7 +137,7 @@ TEST(SlowRank, HasMoreWorkIfTheShapesSayIt) {
   EXPECT_TRUE(say(f->what).starts_with("Kernels of rank 1 take 2.00 ×")) << say(f->what);
   EXPECT_EQ(say(f->advice).find("balance the batch"), std::string::npos) << say(f->advice);
   EXPECT_EQ(say(f->evidence.front()),
-            "the shapes of its operators are 1.00 × the work of its peers' (FLOPs)");
+            "by the recorded shapes, the work (FLOPs) is 1.00 × that of the peers");
 }
 
 TEST(SequenceImbalance, IsNotWorkThatCostsNoTime) {
